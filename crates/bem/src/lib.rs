@@ -176,7 +176,7 @@ pub mod internals {
             MAX_LINE_POINTS, MAX_TRIANGLE_DEGREE, TriangleNode, graded, line, triangle,
         };
         pub mod errors {
-            pub use crate::quadrature::errors::{of_fields, of_potentials};
+            pub use crate::quadrature::errors::{Pairs, of_fields, of_modes, of_potentials};
         }
         pub mod modes {
             pub use crate::quadrature::modes::{

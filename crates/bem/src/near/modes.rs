@@ -314,7 +314,8 @@ impl PairIntegrals for ModePairs<'_> {
     fn errors(&self, rules: [&'static Rule; 2], pairs: &[[usize; 2]], errors: &mut Vec<[f64; 2]>) {
         if self.is_symmetric() && !self.panels().are_curved() {
             let mut changes = Vec::with_capacity(pairs.len());
-            errors::of_modes(rules, self.panels().all_vertices(), pairs, &mut changes);
+            let vertices = self.panels().all_vertices();
+            errors::of_modes(errors::Pairs { rules, vertices, pairs }, &mut changes);
             return errors.extend(changes.into_iter().map(|change| [change; 2]));
         }
         errors.extend(pairs.iter().map(|&[i, j]| {

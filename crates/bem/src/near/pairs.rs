@@ -258,10 +258,10 @@ impl PairIntegrals for LayerPairs<'_> {
                 curved::changes(panels, self.both_kinds(i, j), rules, [i, j], of_constants)
             }));
         }
-        let vertices = panels.all_vertices();
+        let of = |pairs| errors::Pairs { rules, vertices: panels.all_vertices(), pairs };
         let mut of_potentials = Vec::with_capacity(pairs.len());
         if self.are_potentials {
-            errors::of_potentials(rules, vertices, pairs, &mut of_potentials);
+            errors::of_potentials(of(pairs), &mut of_potentials);
             return errors.extend(of_potentials.into_iter().map(|error| [error; 2]));
         }
         let has = |pair: &[usize; 2], kind| pair.iter().any(|&k| self.kind(k) == kind);
@@ -269,10 +269,10 @@ impl PairIntegrals for LayerPairs<'_> {
         let has_field =
             |pair: &&[usize; 2]| has(pair, RowKind::Adjoint) || has(pair, RowKind::Double);
         let chosen: Vec<[usize; 2]> = pairs.iter().filter(has_potential).copied().collect();
-        errors::of_potentials(rules, vertices, &chosen, &mut of_potentials);
+        errors::of_potentials(of(&chosen), &mut of_potentials);
         let chosen: Vec<[usize; 2]> = pairs.iter().filter(has_field).copied().collect();
         let mut of_fields = Vec::with_capacity(chosen.len());
-        errors::of_fields(rules, vertices, &chosen, &mut of_fields);
+        errors::of_fields(of(&chosen), &mut of_fields);
         let (mut potentials, mut fields) = (of_potentials.into_iter(), of_fields.into_iter());
         errors.extend(pairs.iter().map(|pair| {
             let potential = has_potential(&pair).then(|| potentials.next()).flatten();

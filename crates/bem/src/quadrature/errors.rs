@@ -6,22 +6,25 @@ use crate::geometry::triangle::Vec3;
 use crate::quadrature::modes::MODES;
 use crate::quadrature::rule::{BLOCK, Rule};
 
-/// For each of `pairs` of triangles with these vertices |L - P| + |R - P|, with P the mean of
-/// 1/|x - y| over the points of the first rule on both, L and R with the second rule on the one and
-/// on the other. No points may coincide.
-pub fn of_potentials(
-    rules: [&Rule; 2],
-    vertices: &[[Vec3; 3]],
-    pairs: &[[usize; 2]],
-    errors: &mut Vec<f64>,
-) {
-    simd::run(OfPotentials { rules, vertices, pairs, errors });
+/// Pairs of triangles and two rules, of which the second is finer. No points may coincide.
+#[derive(Clone, Copy)]
+pub struct Pairs<'a> {
+    /// The coarser and the finer one.
+    pub rules: [&'a Rule; 2],
+    /// Of each triangle.
+    pub vertices: &'a [[Vec3; 3]],
+    /// Indices of triangles.
+    pub pairs: &'a [[usize; 2]],
+}
+
+/// For each pair |L - P| + |R - P|, with P the mean of 1/|x - y| over the points of the first rule
+/// on both, L and R with the second rule on the one and on the other.
+pub fn of_potentials(of: Pairs<'_>, errors: &mut Vec<f64>) {
+    simd::run(OfPotentials { of, errors });
 }
 
 struct OfPotentials<'a> {
-    rules: [&'a Rule; 2],
-    vertices: &'a [[Vec3; 3]],
-    pairs: &'a [[usize; 2]],
+    of: Pairs<'a>,
     errors: &'a mut Vec<f64>,
 }
 
@@ -31,7 +34,7 @@ impl Task<f64> for OfPotentials<'_> {
     /// One pair per lane.
     #[inline(always)]
     fn run<V: Simd<Scalar = f64>>(self) {
-        let Self { rules, vertices, pairs, errors } = self;
+        let Self { of: Pairs { rules, vertices, pairs }, errors } = self;
         let [rule, finer] = rules;
         let mut points = PointsOfPairs::new(rules);
         for pairs in pairs.chunks(V::LANES) {
@@ -54,19 +57,12 @@ impl Task<f64> for OfPotentials<'_> {
 
 /// As [`of_potentials`], for the means of products of 1/|x - y| and modes of linear functions on
 /// both: the largest |L - P| plus the largest |R - P| of all modes.
-pub fn of_modes(
-    rules: [&Rule; 2],
-    vertices: &[[Vec3; 3]],
-    pairs: &[[usize; 2]],
-    errors: &mut Vec<f64>,
-) {
-    simd::run(OfModes { rules, vertices, pairs, errors });
+pub fn of_modes(of: Pairs<'_>, errors: &mut Vec<f64>) {
+    simd::run(OfModes { of, errors });
 }
 
 struct OfModes<'a> {
-    rules: [&'a Rule; 2],
-    vertices: &'a [[Vec3; 3]],
-    pairs: &'a [[usize; 2]],
+    of: Pairs<'a>,
     errors: &'a mut Vec<f64>,
 }
 
@@ -76,7 +72,7 @@ impl Task<f64> for OfModes<'_> {
     /// One pair per lane.
     #[inline(always)]
     fn run<V: Simd<Scalar = f64>>(self) {
-        let Self { rules, vertices, pairs, errors } = self;
+        let Self { of: Pairs { rules, vertices, pairs }, errors } = self;
         let [rule, finer] = rules;
         let mut points = PointsOfPairs::new(rules);
         for pairs in pairs.chunks(V::LANES) {
@@ -104,22 +100,15 @@ impl Task<f64> for OfModes<'_> {
     }
 }
 
-/// For each of `pairs` of triangles with these vertices |(L - P) . n| + |(R - P) . n| along the
-/// normal n of the first and of the second, with P the mean of (x - y)/|x - y|^3 over the points of
-/// the first rule on both, L and R as for [`of_potentials`]. No points may coincide.
-pub fn of_fields(
-    rules: [&Rule; 2],
-    vertices: &[[Vec3; 3]],
-    pairs: &[[usize; 2]],
-    errors: &mut Vec<[f64; 2]>,
-) {
-    simd::run(OfFields { rules, vertices, pairs, errors });
+/// For each pair |(L - P) . n| + |(R - P) . n| along the normal n of the first and of the second,
+/// with P the mean of (x - y)/|x - y|^3 over the points of the first rule on both, L and R as for
+/// [`of_potentials`].
+pub fn of_fields(of: Pairs<'_>, errors: &mut Vec<[f64; 2]>) {
+    simd::run(OfFields { of, errors });
 }
 
 struct OfFields<'a> {
-    rules: [&'a Rule; 2],
-    vertices: &'a [[Vec3; 3]],
-    pairs: &'a [[usize; 2]],
+    of: Pairs<'a>,
     errors: &'a mut Vec<[f64; 2]>,
 }
 
@@ -129,7 +118,7 @@ impl Task<f64> for OfFields<'_> {
     /// One pair per lane.
     #[inline(always)]
     fn run<V: Simd<Scalar = f64>>(self) {
-        let Self { rules, vertices, pairs, errors } = self;
+        let Self { of: Pairs { rules, vertices, pairs }, errors } = self;
         let [rule, finer] = rules;
         let mut points = PointsOfPairs::new(rules);
         for pairs in pairs.chunks(V::LANES) {
@@ -248,6 +237,19 @@ fn points_of<V: Elementary>(
     }
 }
 
+/// 1 / |x - y| for the points of a block.
+#[inline(always)]
+fn inverse_distances<V: Elementary>(x: &[V; 3], ys: &[[V; 3]; BLOCK]) -> [V; BLOCK] {
+    let mut r2 = [V::zero(); BLOCK];
+    for axis in 0..3 {
+        for b in 0..BLOCK {
+            let d = ys[b][axis].sub(x[axis]);
+            r2[b] = d.mul_add(d, r2[b]);
+        }
+    }
+    V::rsqrts_or_zero(r2)
+}
+
 /// sum_q w_q / |x - y_q| over the points of `rule`, padded to whole blocks.
 #[inline(always)]
 fn mean_inverse_distance<V: Elementary>(x: &[V; 3], rule: &Rule, ys: &[[V; 3]]) -> V {
@@ -255,14 +257,7 @@ fn mean_inverse_distance<V: Elementary>(x: &[V; 3], rule: &Rule, ys: &[[V; 3]]) 
     let (blocks, _) = ys.as_chunks::<BLOCK>();
     let (nodes, _) = rule.blocks.as_chunks::<BLOCK>();
     for (ys, nodes) in blocks.iter().zip(nodes) {
-        let mut r2 = [V::zero(); BLOCK];
-        for axis in 0..3 {
-            for b in 0..BLOCK {
-                let d = ys[b][axis].sub(x[axis]);
-                r2[b] = d.mul_add(d, r2[b]);
-            }
-        }
-        let inverse = V::rsqrts_or_zero(r2);
+        let inverse = inverse_distances(x, ys);
         for b in 0..BLOCK {
             sum = V::splat(nodes[b].weight).mul_add(inverse[b], sum);
         }
@@ -283,14 +278,7 @@ fn add_means_with_modes<V: Elementary>(
     let mut sums = [V::zero(); MODES];
     let (blocks, _) = ys.as_chunks::<BLOCK>();
     for (first, ys) in (0..).step_by(BLOCK).zip(blocks) {
-        let mut r2 = [V::zero(); BLOCK];
-        for axis in 0..3 {
-            for b in 0..BLOCK {
-                let d = ys[b][axis].sub(x[axis]);
-                r2[b] = d.mul_add(d, r2[b]);
-            }
-        }
-        let inverse = V::rsqrts_or_zero(r2);
+        let inverse = inverse_distances(x, ys);
         for b in 0..BLOCK {
             for l in 0..MODES {
                 sums[l] = V::splat(inner.modes[l][first + b]).mul_add(inverse[b], sums[l]);

@@ -112,7 +112,8 @@ fn at(table: &[f64], ratio: f64) -> f64 {
     // NaN, and points not outside the triangle's circle, have no bound.
     if ratio < 1.0 {
         // `ceil` may be a call.
-        let (steps, below) = (ratio * STEPS as f64, (ratio * STEPS as f64) as usize);
+        let steps = ratio * STEPS as f64;
+        let below = steps as usize;
         table[below + usize::from((below as f64) < steps)]
     } else {
         f64::INFINITY

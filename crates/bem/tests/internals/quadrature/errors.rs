@@ -2,8 +2,9 @@
 
 use bem::Triangle;
 use bem::internals::geometry::Vec3;
-use bem::internals::quadrature::errors::{of_fields, of_potentials};
-use bem::internals::quadrature::{Rule, sums};
+use bem::internals::quadrature::errors::{Pairs, of_fields, of_modes, of_potentials};
+use bem::internals::quadrature::modes::{MODES, modes};
+use bem::internals::quadrature::{Rule, TriangleNode, sums, triangle};
 
 #[test]
 fn errors_of_many_pairs_are_those_of_each() {
@@ -13,7 +14,8 @@ fn errors_of_many_pairs_are_those_of_each() {
         let mut largest = 0.0f64;
         for count in [0, 1, 3, 8, pairs.len()] {
             let mut found = Vec::new();
-            of_potentials(rules, &vertices, &pairs[..count], &mut found);
+            let of = Pairs { rules, vertices: &vertices, pairs: &pairs[..count] };
+            of_potentials(of, &mut found);
             assert_eq!(found.len(), count);
             for (&[i, j], found) in pairs.iter().zip(found) {
                 let of =
@@ -36,7 +38,8 @@ fn errors_of_fields_of_many_pairs_are_those_of_each() {
         let mut largest = 0.0f64;
         for count in [0, 1, 3, 8, pairs.len()] {
             let mut found = Vec::new();
-            of_fields(rules, &vertices, &pairs[..count], &mut found);
+            let of = Pairs { rules, vertices: &vertices, pairs: &pairs[..count] };
+            of_fields(of, &mut found);
             assert_eq!(found.len(), count);
             for (&[i, j], found) in pairs.iter().zip(found) {
                 let of = |p: usize, q: usize| {
@@ -52,6 +55,42 @@ fn errors_of_fields_of_many_pairs_are_those_of_each() {
             }
         }
         assert!(largest > 1e-9, "{degrees:?}: {largest:e}");
+    }
+}
+
+#[test]
+fn errors_of_modes_of_many_pairs_are_those_of_each() {
+    let (vertices, pairs) = scattered();
+    for degrees in [[1, 2], [2, 4], [4, 6], [5, 7]] {
+        let rules = degrees.map(Rule::of_degree);
+        // Of modes m and l, with rules of these degrees on the first and on the second.
+        let sum = |degrees: [usize; 2], [s, t]: [&[Vec3; 3]; 2], [m, l]: [usize; 2]| -> f64 {
+            let at = |v: &[Vec3; 3], [a, b, c]: [f64; 3]| v[0] * a + v[1] * b + v[2] * c;
+            let nodes = degrees.map(triangle);
+            let pairs = nodes[0].iter().flat_map(|p| nodes[1].iter().map(move |q| (p, q)));
+            let term = |(p, q): (&TriangleNode, &TriangleNode)| {
+                let weight =
+                    p.weight * q.weight * modes(p.barycentric)[m] * modes(q.barycentric)[l];
+                weight / (at(s, p.barycentric) - at(t, q.barycentric)).norm()
+            };
+            pairs.map(term).sum()
+        };
+        for count in [0, 1, 3, 8, pairs.len()] {
+            let mut found = Vec::new();
+            of_modes(Pairs { rules, vertices: &vertices, pairs: &pairs[..count] }, &mut found);
+            assert_eq!(found.len(), count);
+            for (&[i, j], found) in pairs.iter().zip(found) {
+                let of = |p: usize, q: usize, modes: [usize; 2]| {
+                    sum([degrees[p], degrees[q]], [&vertices[i], &vertices[j]], modes)
+                };
+                let change = |p: usize, q: usize| {
+                    let all = (0..MODES).flat_map(|m| (0..MODES).map(move |l| [m, l]));
+                    all.map(|modes| (of(p, q, modes) - of(0, 0, modes)).abs()).fold(0.0, f64::max)
+                };
+                let exact = change(1, 0) + change(0, 1);
+                assert!(exact > 1e-12 && (found - exact).abs() < 1e-12, "{i} {j}: {found} {exact}");
+            }
+        }
     }
 }
 
