@@ -255,7 +255,7 @@ impl Steps<'_> {
     }
 
     /// The solution to the tolerance that the bars before ask for, or to a looser one where sums
-    /// are not good enough for it: its bars have it in them.
+    /// are not good enough for it: its bars have it in them, so that it is not looser than these.
     fn solve(
         &self,
         solver: &mut Solver,
@@ -266,15 +266,16 @@ impl Steps<'_> {
         if !problem.description.films.is_empty() {
             tolerance *= OF_TRIANGLES;
         }
+        let loosest = LOOSEST.min(expected);
         loop {
             let options = self.options.clone().tolerance(tolerance);
             let solution = self.team.solve(solver, problem, &options, self.progress)?;
             let mut solves = solution.iter().flat_map(|solution| &solution.answer.solves);
             let is_short = solves.any(|solve| solve.reason == bem::StopReason::Stagnation);
-            if !self.team.of_first(|| Ok(is_short))? || tolerance >= LOOSEST {
+            if !self.team.of_first(|| Ok(is_short))? || tolerance >= loosest {
                 return Ok((solution, tolerance));
             }
-            tolerance = (LOOSER * tolerance).min(LOOSEST);
+            tolerance = (LOOSER * tolerance).min(loosest);
         }
     }
 
@@ -321,10 +322,14 @@ impl Steps<'_> {
     fn ended(&mut self, solved: Solved, judgement: &Judgement, outcome: Outcome) -> Reached {
         let failure = match judgement.verdict {
             Verdict::NotConverged => "did not converge",
-            Verdict::Unsolved if judgement.has_failed => "failed its self-checks",
+            _ if judgement.has_failed => "failed its self-checks",
             _ => return self.reached(solved, outcome),
         };
         let Some(before) = self.before.take() else { return self.reached(solved, outcome) };
+        if judgement.verdict != Verdict::NotConverged {
+            // Levels end with that of the result.
+            self.levels.pop();
+        }
         let triangles = solved.problem.mesh.triangles.len();
         let why = format!("the solve on the next mesh, of {triangles} triangles, {failure}");
         self.reached(before, Outcome::Next(why))
