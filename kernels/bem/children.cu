@@ -1,6 +1,6 @@
 // Potentials and normal derivatives at places on each panel: closed forms of near panels in place
-// of the points that stand for them in a fast sum. CPU twin:
-// crates/bem/src/physics/estimate/close_panels.rs.
+// of the points that stand for them in a fast sum; and integrals between the children of a panel.
+// CPU twins: crates/bem/src/physics/estimate/close_panels.rs and constant.rs.
 #include "rows.cuh"
 
 // The gradient with respect to x of int_T dS_y / |x - y|, in the plane of T the mean of both sides.
@@ -90,4 +90,58 @@ extern "C" __global__ void children_correct(const double* vertices, const double
     }
     sums[to] += sum;
     if (has_slope) normal[to] = slope;
+}
+
+// int_0^1 (1/2 - t/6) / |a + t b| dt, by the lengths of a, b and a + b.
+__device__ double toward(double a, double b, double sum) {
+    double inverse = log((a + sum + b) / (a + sum - b)) / b;
+    double along = 0.5 * (sum * sum - a * a - b * b);
+    return 0.5 * inverse - (sum - a - along * inverse) / (6.0 * b * b);
+}
+
+// The integral of 1/r over pairs of points of a parallelogram.
+__device__ double of_parallelogram(double area, double a, double b, double diagonal) {
+    double other = sqrt(2.0 * (a * a + b * b) - diagonal * diagonal);
+    double sum = toward(a, b, diagonal) + toward(b, a, diagonal) + toward(a, b, other) + toward(b, a, other);
+    return 2.0 * area * area * sum;
+}
+
+// Single-layer integrals between the children of each panel, [n][7]: of a child with itself, of the
+// middle one with those at the corners, and of those at corners k and k + 1; over the power 3/2 of a
+// child's area. 0 where a panel's height is less than the share `wide` of its longest side.
+extern "C" __global__ void children_integrals(const double* vertices, u32 n, double wide, const double* rule,
+                                              u32 nodes_of_rule, float* integrals) {
+    u32 i = blockIdx.x * THREADS + threadIdx.x;
+    if (i >= n) return;
+    float* to = integrals + 7 * (u64)i;
+    Corners panel = load(vertices, i);
+    Vec half[3];
+    for (u32 k = 0; k < 3; k++) half[k] = (panel.v[k] + panel.v[(k + 1) % 3]) * 0.5;
+    Triangle middle = triangle_of(Corners{{half[0], half[1], half[2]}});
+    double longest = fmax(middle.l[0], fmax(middle.l[1], middle.l[2]));
+    if (!(2.0 * middle.area >= wide * longest * longest)) {
+        for (u32 k = 0; k < 7; k++) to[k] = 0.0f;
+        return;
+    }
+    double scale = 1.0 / (middle.area * sqrt(middle.area));
+    double own = self_integral(middle), rest = 2.0 * own, apart[3];
+    to[0] = (float)(scale * own);
+    for (u32 k = 0; k < 3; k++) {
+        // The side that corner k has in common with the middle.
+        double p = middle.l[k], q = middle.l[(k + 1) % 3], side = middle.l[(k + 2) % 3];
+        double beside = 0.5 * of_parallelogram(2.0 * middle.area, p, q, side) - own;
+        rest -= beside;
+        to[1 + k] = (float)(scale * beside);
+    }
+    double sum = 0.0;
+    for (u32 k = 0; k < 3; k++) {
+        u32 next = (k + 1) % 3;
+        Vec corners[3] = {half[k], panel.v[next], half[next]};
+        Vec twice = half[(k + 2) % 3] + half[k];
+        apart[k] = 0.0;
+        for (u32 q = 0; q < nodes_of_rule; q++)
+            apart[k] += rule[4 * q + 3] * potential(middle, twice - on(corners, rule + 4 * q));
+        sum += apart[k];
+    }
+    for (u32 k = 0; k < 3; k++) to[4 + k] = (float)(scale * rest / sum * apart[k]);
 }

@@ -35,6 +35,50 @@ fn mixed() -> Mesh {
     mesh
 }
 
+/// Long blocks of text are read in pieces on all cores, others line by line: by both ways alike, and
+/// with the same faults.
+#[test]
+fn pieces_of_text_are_read_as_the_whole() {
+    let sphere = Sphere {
+        radius: 1.0,
+        base: SphereBase::Icosahedron,
+        resolution: Resolution::Elements(20_000),
+    };
+    let mesh = sphere.build().unwrap();
+    let file = String::from_utf8(written(&mesh, Encoding::Ascii)).unwrap();
+    assert_eq!(gmsh::parse(file.as_bytes()).unwrap().0, mesh);
+    let with_returns = file.replace('\n', "\r\n");
+    assert_eq!(gmsh::parse(with_returns.as_bytes()).unwrap().0, mesh);
+    let lines: Vec<&str> = file.lines().collect();
+    let start = |section: &str| lines.iter().position(|line| *line == section).unwrap();
+    let (nodes, elements) = (start("$Nodes"), start("$Elements"));
+    let count = mesh.vertices.len();
+    // A tag, a point, a triangle; each after the first piece and before the last one.
+    for place in [nodes + 9_000, nodes + count + 9_000, elements + 15_000] {
+        let changed = |line: &str| {
+            let mut lines = lines.clone();
+            lines[place] = line;
+            lines.join("\n")
+        };
+        let in_two = lines[place].replacen(' ', "\n", 1);
+        let blank = format!("\n{}", lines[place]);
+        let read = gmsh::parse(changed(&blank).as_bytes()).unwrap().0;
+        assert!(read == mesh);
+        for wrong in [format!("{} 1", lines[place]), format!("{}x", lines[place]), in_two] {
+            if wrong == lines[place] {
+                continue;
+            }
+            let fault = gmsh::parse(changed(&wrong).as_bytes()).unwrap_err();
+            let line = fault.to_string();
+            assert!(line.contains(&format!("line {}", place + 1)), "{line}");
+        }
+    }
+    // Tags that follow each other in a block, and in no other.
+    let far = file.replacen("\n5000\n", "\n900000\n", 1);
+    let renumbered = gmsh::parse(far.as_bytes());
+    assert!(renumbered.is_err() || renumbered.unwrap().0 != mesh);
+}
+
 #[test]
 fn what_is_written_is_read_back() {
     let spheres = TwoSpheres {

@@ -23,12 +23,15 @@ use mesh::Mesh;
 use mesh::numbering::Numbering;
 use parallel::prelude::*;
 
-/// zlib's usual middle between size and time.
-const COMPRESSION_LEVEL: u32 = 5;
+/// zlib's fastest: half the time of the middle levels for coordinates, for one byte in a hundred more.
+const COMPRESSION_LEVEL: u32 = 1;
 
 /// Bytes that are compressed together, a multiple of every number's size: VTK's own choice, which
 /// all readers take.
 pub const BLOCK: usize = 1 << 15;
+
+/// Bytes that are turned into base64 together: in whole threes, which nothing separates.
+const THREES: usize = 3 << 16;
 
 /// VTK's kinds of cells, by its numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -200,9 +203,10 @@ impl Array {
         let mut header = vec![blocks.len(), BLOCK, self.bytes.len() % BLOCK];
         header.extend(blocks.iter().map(Vec::len));
         let header: Vec<u64> = header.into_iter().map(|n| n as u64).collect();
-        let mut text = BASE64_STANDARD.encode(bytes(&header));
-        BASE64_STANDARD.encode_string(blocks.concat(), &mut text);
-        Ok(text)
+        let content = blocks.concat();
+        let parts: Vec<String> =
+            content.par_chunks(THREES).map(|part| BASE64_STANDARD.encode(part)).collect();
+        Ok([BASE64_STANDARD.encode(bytes(&header))].into_iter().chain(parts).collect())
     }
 }
 

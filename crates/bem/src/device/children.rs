@@ -4,7 +4,7 @@
 use cuda::{Buffer, Device};
 
 use super::geometry::DeviceGeometry;
-use super::kernels::children::Correct;
+use super::kernels::children::{Correct, Integrals};
 use super::kernels::{Kernel, THREADS, count, vectors};
 use crate::Error;
 use crate::geometry::panels::Panels;
@@ -24,6 +24,7 @@ pub(crate) struct DeviceChildren {
     near: f64,
     spread: Kernel<vectors::Spread>,
     correct: Kernel<Correct>,
+    integrals: Kernel<Integrals>,
 }
 
 /// Values of some columns, shape (columns, panels, places).
@@ -51,8 +52,26 @@ impl DeviceChildren {
             near,
             spread: Kernel::new(device, &[], vectors::THREADS)?,
             correct: Kernel::new(device, geometry.rows.macros(), THREADS)?,
+            integrals: Kernel::new(device, geometry.rows.macros(), THREADS)?,
             geometry,
         })
+    }
+
+    /// Single-layer integrals between the children of each panel, as
+    /// constant densities' estimates take them: 0 of slivers.
+    pub(crate) fn integrals(&self, wide: f64, rule: &Rule) -> Result<Vec<[f32; 7]>, cuda::Error> {
+        let g = &self.geometry;
+        let integrals = g.device.buffer(g.panels)?;
+        let arguments = Integrals {
+            vertices: g.vertices.pointer(),
+            n: count(g.panels),
+            wide,
+            rule: g.rules.nodes(rule),
+            nodes_of_rule: count(rule.len()),
+            integrals: integrals.pointer(),
+        };
+        self.integrals.over(g.panels, 1, arguments)?;
+        integrals.to_vec()
     }
 
     /// Values that the charges `x` of panels make, shape (columns, panels), by a plan from all

@@ -72,7 +72,7 @@ impl Product {
             let of_panel = |i: usize| panels.normals(rules[1], i);
             (0..panels.len()).into_par_iter().flat_map_iter(of_panel).collect()
         } else {
-            (0..panels.len()).map(|i| panels.normal(i)).collect()
+            (0..panels.len()).into_par_iter().map(|i| panels.normal(i)).collect()
         };
         let (strengths, potential, gradient) = (Vec::new(), Vec::new(), Vec::new());
         Self { normals, layout, near, strengths, potential, gradient, has_summed: false }

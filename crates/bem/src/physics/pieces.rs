@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use mesh::Mesh;
+use parallel::prelude::*;
 
 use super::closed::PanelInfo;
 use crate::geometry::order::connected;
@@ -43,7 +44,7 @@ impl Pieces {
         let key = |g: usize, k: usize| (labels[g * metal.len() + k], panels[metal[k]].conductor);
         // Adjacent panels mostly belong to one piece, which is looked up once for all.
         let each_run = |g: usize, run: &mut dyn FnMut(Key, &[usize])| {
-            let keys: Vec<Key> = (0..metal.len()).map(|k| key(g, k)).collect();
+            let keys: Vec<Key> = (0..metal.len()).into_par_iter().map(|k| key(g, k)).collect();
             let mut rest = &metal[..];
             for same in keys.chunk_by(|a, b| a == b) {
                 let (own, others) = rest.split_at(same.len());

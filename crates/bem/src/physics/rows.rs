@@ -310,7 +310,8 @@ impl Rows {
     /// Whether the free charge of each panel is computed from the normal derivatives on its sides:
     /// on conductors between two media, and on [`metal`](super::metal) that several media touch.
     pub(super) fn needs_normal_derivative(&self) -> Vec<bool> {
-        let mut marked: Vec<bool> = (0..self.areas.len()).map(|i| self.is_sheet(i)).collect();
+        let panels = (0..self.areas.len()).into_par_iter();
+        let mut marked: Vec<bool> = panels.map(|i| self.is_sheet(i)).collect();
         self.gauss.metal.mark(&mut marked, &self.conductor, &self.permittivity);
         marked
     }

@@ -104,10 +104,13 @@ impl ClusterLevels {
         let parts_of_boxes = |parting: Parting, least: usize, most: usize| {
             parts_of_boxes(panels, conductor, parting, least, most)
         };
-        let small = parts_of_boxes(Parting::Sheets, LEAST_PANELS, usize::MAX);
-        if small.len() <= MOST_CLUSTERS {
-            let groups = (small.len() >= 2).then(|| Clusters::new(panels, small))?;
-            return Some(Self::of(panels, groups, None));
+        // Boxes have fewer than four times the least number of panels.
+        if panels.len() < 4 * LEAST_PANELS * MOST_CLUSTERS {
+            let small = parts_of_boxes(Parting::Sheets, LEAST_PANELS, usize::MAX);
+            if small.len() <= MOST_CLUSTERS {
+                let groups = (small.len() >= 2).then(|| Clusters::new(panels, small))?;
+                return Some(Self::of(panels, groups, None));
+            }
         }
         let numbers = || (0..).map(|k| MOST_BOXES >> k).take_while(|most| *most >= LEAST_BOXES);
         let partings = [Parting::Sheets, Parting::Conductors].into_iter();
@@ -150,17 +153,31 @@ impl ClusterLevels {
     }
 }
 
+/// Panels whose corners are sorted by one thread.
+const SOME: usize = 4096;
+
 /// Pairs of clusters that share a vertex, in both orders, sorted.
 fn touching(panels: &Panels, clusters: &Clusters) -> Vec<(u32, u32)> {
     let _span = tracing::debug_span!("clusters that touch").entered();
-    let vertex = |(i, v): (usize, &Vec3)| {
+    let vertex = |v: &Vec3| {
         let mut hasher = DefaultHasher::new();
         // -0 and 0 are the same.
         v.iter().for_each(|x| (x + 0.0).to_bits().hash(&mut hasher));
-        (hasher.finish(), clusters.of[i / 3])
+        hasher.finish()
     };
-    let corners = panels.all_vertices()[..panels.len()].as_flattened();
-    let mut vertices: Vec<(u64, u32)> = corners.par_iter().enumerate().map(vertex).collect();
+    // Most corners are those of several panels of a cluster, and most of these are next to each
+    // other.
+    let of_some = |(first, some): (usize, &[[Vec3; 3]])| {
+        let corners = some.as_flattened().iter().zip(3 * SOME * first..);
+        let mut own: Vec<(u64, u32)> =
+            corners.map(|(v, at)| (vertex(v), clusters.of[at / 3])).collect();
+        own.sort_unstable();
+        own.dedup();
+        own
+    };
+    let panels = &panels.all_vertices()[..panels.len()];
+    let parts: Vec<Vec<(u64, u32)>> = panels.par_chunks(SOME).enumerate().map(of_some).collect();
+    let mut vertices = parts.concat();
     vertices.par_sort_unstable();
     let of_vertex = |own: &[(u64, u32)]| {
         // Most vertices belong to one cluster only.

@@ -45,14 +45,20 @@ pub(crate) fn surfaces(problem: &Problem) -> Vec<Option<u32>> {
         (None, Some(media)) => media.differ_at(t).then_some(u32::MAX),
         (None, None) => None,
     };
-    (0..owner.len()).map(surface).collect()
+    (0..owner.len()).into_par_iter().map(surface).collect()
 }
 
 /// How often what is found of the error on each triangle counts.
 pub(crate) fn weights(problem: &Problem, density: bem::Density) -> Vec<f64> {
     let surfaces = surfaces(problem);
     let triangles = &problem.mesh.triangles;
-    let sharp = creases::find(&problem.mesh, |t| surfaces[t], FACETS);
+    // Linear densities follow what rises toward sides, and curved triangles have no facets.
+    let has_facets = density == bem::Density::Constant && problem.mesh.patches.is_none();
+    let [sharp, facets] = creases::at_angles(
+        &problem.mesh,
+        |t| surfaces[t],
+        [FACETS, if has_facets { PLANE } else { FACETS }],
+    );
     let sides = |[a, b, c]: [u32; 3]| [(a, b), (b, c), (c, a)];
     let mut count = vec![0u32; sharp.edges().len()];
     for (&corners, surface) in triangles.iter().zip(&surfaces) {
@@ -69,16 +75,10 @@ pub(crate) fn weights(problem: &Problem, density: bem::Density) -> Vec<f64> {
             of_vertex[v as usize] = of_vertex[v as usize].max(weight);
         }
     }
-    let facets = match density {
-        bem::Density::Constant if problem.mesh.patches.is_none() => {
-            creases::find(&problem.mesh, |t| surfaces[t], PLANE)
-        }
-        // Linear ones follow what rises toward sides, and curved triangles have no facets.
-        _ => Creases::default(),
-    };
     let of_triangle = |(&corners, owner): (&[u32; 3], &Option<u32>)| {
-        let is_facet =
-            owner.is_some() && sides(corners).into_iter().all(|(p, q)| facets.is_sharp(p, q));
+        let is_facet = has_facets
+            && owner.is_some()
+            && sides(corners).into_iter().all(|(p, q)| facets.is_sharp(p, q));
         let own = if is_facet { OF_FACET } else { 1.0 };
         corners.into_iter().map(|v| of_vertex[v as usize]).fold(own, f64::max)
     };

@@ -123,6 +123,9 @@ impl<'a> Chosen<'a> {
 pub(crate) fn regions(description: &Description, mesh: &Mesh) -> Result<Vec<Region>, Vec<Fault>> {
     check_groups(description, mesh)?;
     let dielectrics = &description.dielectrics;
+    if dielectrics.is_empty() {
+        return Ok(Vec::new());
+    }
     let chosen = Chosen::by_lists(mesh, dielectrics.iter().map(|d| &d.groups[..]));
     let mut boundaries: Vec<Vec<u32>> = vec![Vec::new(); dielectrics.len()];
     for t in 0..mesh.triangles.len() {

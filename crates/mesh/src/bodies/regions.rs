@@ -6,7 +6,7 @@
 //! ([`crate::queries::intersect`]).
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use parallel::prelude::*;
 use thiserror::Error;
@@ -200,17 +200,14 @@ const MARGIN: f64 = 1e-9;
 #[derive(Clone, Debug)]
 pub struct Places<'a> {
     mesh: &'a Mesh,
-    boxes: Vec<Box3>,
-    tree: Bvh,
+    /// Boxes around the triangles and their tree, made for the first region.
+    boxes: OnceLock<(Vec<Box3>, Bvh)>,
 }
 
 impl<'a> Places<'a> {
-    /// Of a valid mesh ([`Mesh::validate`]), in O(n log n).
+    /// Of a valid mesh ([`Mesh::validate`]). The first look-up takes O(n log n).
     pub fn new(mesh: &'a Mesh) -> Self {
-        let around = |t: usize| Box3::around(&mesh.corners(t));
-        let boxes: Vec<Box3> = (0..mesh.triangles.len()).into_par_iter().map(around).collect();
-        let tree = Bvh::new(&boxes);
-        Self { mesh, boxes, tree }
+        Self { mesh, boxes: OnceLock::new() }
     }
 
     /// The triangles that are not outside of a region, in increasing order; triangles joined by
@@ -218,7 +215,14 @@ impl<'a> Places<'a> {
     pub fn of(&self, region: &Region) -> Vec<(u32, Position)> {
         let Some(bounds) = region.surface.bounds() else { return Vec::new() };
         // All others are outside.
-        let mut near = self.tree.held_by(&bounds.grown(MARGIN * region.size), &self.boxes);
+        let (boxes, tree) = self.boxes.get_or_init(|| {
+            let around = |t: usize| Box3::around(&self.mesh.corners(t));
+            let all = 0..self.mesh.triangles.len();
+            let boxes: Vec<Box3> = all.into_par_iter().map(around).collect();
+            let tree = Bvh::new(&boxes);
+            (boxes, tree)
+        });
+        let mut near = tree.held_by(&bounds.grown(MARGIN * region.size), boxes);
         near.extend(region.boundary.iter().map(|(t, _)| t));
         near.sort_unstable();
         near.dedup();

@@ -45,26 +45,47 @@ impl Creases {
 /// (tangent planes in its middle, where they are curved) differ by more than `angle_degrees`: 0 is
 /// flat, and 180 are two triangles that lie on each other. Which way the normals point makes no
 /// difference. A triangle without area counts as flat.
-pub fn find(mesh: &Mesh, surface: impl Fn(usize) -> Option<u32>, angle_degrees: f64) -> Creases {
-    let surfaces: Vec<Option<u32>> = (0..mesh.triangles.len()).map(surface).collect();
-    let is_sharp = |edge: &&[Side]| {
-        let mut at = edge.iter().filter_map(|side| Some((side, surfaces[side.triangle as usize]?)));
+pub fn find(
+    mesh: &Mesh,
+    surface: impl Fn(usize) -> Option<u32> + Sync,
+    angle_degrees: f64,
+) -> Creases {
+    let [creases] = at_angles(mesh, surface, [angle_degrees]);
+    creases
+}
+
+/// As [`find`], for several angles.
+pub fn at_angles<const N: usize>(
+    mesh: &Mesh,
+    surface: impl Fn(usize) -> Option<u32> + Sync,
+    degrees: [f64; N],
+) -> [Creases; N] {
+    let bend = |edge: &[Side]| {
+        let mut at = edge.iter().filter_map(|side| Some((side, surface(side.triangle as usize)?)));
         match (at.next(), at.next(), at.next()) {
-            (None, ..) => false,
-            (Some((first, s)), Some((second, t)), None) => {
-                s != t || bend_degrees(mesh, first, second) > angle_degrees + EQUAL
+            (None, ..) => f64::NEG_INFINITY,
+            (Some((first, s)), Some((second, t)), None) if s == t => {
+                bend_degrees(mesh, first, second)
             }
-            _ => true,
+            _ => f64::INFINITY,
         }
     };
+    let least = degrees.iter().copied().fold(f64::INFINITY, f64::min) + EQUAL;
     let sides = Sides::of(mesh);
-    let ends = |edge: &[Side]| (edge[0].low, edge[0].high);
-    let edges: Vec<(u32, u32)> = sides.par_edges().filter(is_sharp).map(ends).collect();
-    let mut on = vec![false; mesh.vertices.len()];
-    for &(p, q) in &edges {
-        (on[p as usize], on[q as usize]) = (true, true);
-    }
-    Creases { edges, on }
+    let bent = |edge: &[Side]| {
+        let bend = bend(edge);
+        (bend > least).then_some((bend, (edge[0].low, edge[0].high)))
+    };
+    let bent: Vec<(f64, (u32, u32))> = sides.par_edges().filter_map(bent).collect();
+    degrees.map(|degrees| {
+        let is_sharp = |(bend, _): &&(f64, (u32, u32))| *bend > degrees + EQUAL;
+        let edges: Vec<(u32, u32)> = bent.iter().filter(is_sharp).map(|&(_, ends)| ends).collect();
+        let mut on = vec![false; mesh.vertices.len()];
+        for &(p, q) in &edges {
+            (on[p as usize], on[q as usize]) = (true, true);
+        }
+        Creases { edges, on }
+    })
 }
 
 /// By how much two triangles at an edge deviate from one plane, from 0 to 180; curved ones in the

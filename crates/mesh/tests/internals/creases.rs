@@ -131,7 +131,7 @@ fn orientation_makes_no_difference() {
 #[test]
 fn surfaces_end_where_others_begin_and_dropped_triangles_are_not_there() {
     let flat = sheets(&[0.0, 180.0]);
-    let sharp = |surface: &dyn Fn(usize) -> Option<u32>, mesh: &Mesh| {
+    let sharp = |surface: &(dyn Fn(usize) -> Option<u32> + Sync), mesh: &Mesh| {
         find(mesh, surface, 40.0).is_sharp(0, 1)
     };
     assert!(!sharp(&|_| Some(7), &flat));

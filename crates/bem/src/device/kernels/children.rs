@@ -1,4 +1,4 @@
-//! Closed forms of near panels at places on each panel.
+//! Closed forms of near panels at places on each panel, and integrals between its children.
 
 use cuda::Pointer;
 
@@ -29,5 +29,13 @@ cuda::kernels! {
         sums: Pointer<f64> [columns * n * place_count],
         normal: Pointer<f64> [..],
         rows: Pointer<Table> [1],
+    }
+    struct Integrals = "children_integrals" {
+        vertices: Pointer<f64> [9 * n],
+        n: u32,
+        wide: f64,
+        rule: Pointer<[f64; 4]> [nodes_of_rule],
+        nodes_of_rule: u32,
+        integrals: Pointer<[f32; 7]> [n],
     }
 }

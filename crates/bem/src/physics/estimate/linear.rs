@@ -7,6 +7,7 @@ use nalgebra::{DMatrix, DVector};
 
 use super::super::system::System;
 use super::local::{CHILDREN, ChildFunctions, children, shared};
+use super::values::Values;
 use crate::geometry::triangle::Triangle;
 use crate::integrals::linear_pair::single_layer;
 use crate::integrals::pair::PairQuadrature;
@@ -151,7 +152,7 @@ fn array<const N: usize>(values: &DVector<f64>) -> [f64; N] {
 }
 
 impl ChildFunctions<FUNCTIONS, ADDED> for Linears {
-    fn new(system: &System, i: usize, factor: f64) -> Self {
+    fn new(system: &System, i: usize, factor: f64, _: &Values) -> Self {
         let panels = &system.panels;
         Self { matrix: between(panels.vertices(i)) * factor, area: panels.areas()[i] }
     }

@@ -20,7 +20,7 @@ pub(super) struct Shares {
 /// panel's own density. Values are at as many positions.
 pub(super) trait ChildFunctions<const N: usize, const ADDED: usize>: Sized {
     /// With the single-layer integrals between all of them, times `factor`.
-    fn new(system: &System, i: usize, factor: f64) -> Self;
+    fn new(system: &System, i: usize, factor: f64, at: &Values) -> Self;
     /// The potential missing on a conductor, tested with all functions.
     fn missing(&self, held: f64, potential: &[f64; N]) -> [f64; N];
     /// A potential tested with the added functions, given that tested with all.
@@ -64,7 +64,7 @@ pub(super) fn missing<F: ChildFunctions<N, ADDED>, const N: usize, const ADDED: 
         let jump = F::jump(system, i, x, &at.normal_derivative(i, 0));
         return jump.map(|jump| jump * child / (2.0 * PI * (front + back)));
     };
-    let functions = F::new(system, i, system.panels.factor(i, i));
+    let functions = F::new(system, i, system.panels.factor(i, i), at);
     let right = F::against_added(&functions.missing(held, &at.potential(i, 0)));
     functions.charges(&functions.solve(&[right])[0])
 }
@@ -78,7 +78,7 @@ pub(super) fn of_conductor<F: ChildFunctions<N, ADDED>, const N: usize, const AD
     with_sides: bool,
 ) -> Shares {
     // In an interface of layers the panel's own image contributes too.
-    let functions = F::new(system, i, system.panels.factor(i, i));
+    let functions = F::new(system, i, system.panels.factor(i, i), at);
     let [front, back] = system.rows.permittivity(i);
     let permittivity = 0.5 * (front + back);
     let missing = |(p, &held): (usize, &f64)| functions.missing(held, &at.potential(i, p));
@@ -105,7 +105,7 @@ pub(super) fn of_interface<F: ChildFunctions<N, ADDED>, const N: usize, const AD
     at: &Values,
     with_sides: bool,
 ) -> Shares {
-    let functions = F::new(system, i, 1.0);
+    let functions = F::new(system, i, 1.0, at);
     let [front, back] = system.rows.permittivity(i);
     let both = 2.0 * PI * (front + back);
     let jump = |(p, x): (usize, &Vec<f64>)| F::jump(system, i, x, &at.normal_derivative(i, p));

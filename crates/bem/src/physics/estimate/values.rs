@@ -7,6 +7,7 @@ use parallel::prelude::*;
 use super::super::system::System;
 use super::super::{Excitation, external};
 use super::close_panels::{DEGREE, Evaluation, Near, near_radii};
+use super::constant::{DEGREE as APART, WIDE};
 use crate::Error;
 use crate::constants::GROUP;
 use crate::device::{ChildValues, DeviceChildren};
@@ -51,6 +52,8 @@ pub(super) struct Values {
     potential: Vec<f32>,
     /// Mean of both sides; empty without interfaces, 0 on conductors.
     normal_derivative: Vec<f32>,
+    /// Integrals between the children of each panel, where a GPU made them.
+    of_children: Vec<[f32; 7]>,
 }
 
 impl Values {
@@ -58,7 +61,8 @@ impl Values {
         let all = panels.len() * excitations * places;
         let normal_derivative = if has_interfaces { vec![0.0; all] } else { Vec::new() };
         let potential = vec![0.0; all];
-        Self { first: panels.start, excitations, places, potential, normal_derivative }
+        let (first, of_children) = (panels.start, Vec::new());
+        Self { first, excitations, places, potential, normal_derivative, of_children }
     }
 
     /// Number of values on one panel.
@@ -78,6 +82,11 @@ impl Values {
         p: usize,
     ) -> [f64; PLACES] {
         self.at(&self.normal_derivative, i, p)
+    }
+
+    /// Integrals between the children of panel `i`, if a GPU made them.
+    pub(super) fn of_children(&self, i: usize) -> Option<&[f32; 7]> {
+        self.of_children.get(i - self.first)
     }
 
     fn at<const PLACES: usize>(&self, values: &[f32], i: usize, p: usize) -> [f64; PLACES] {
@@ -214,6 +223,7 @@ impl<'a> Sum<'a> {
         let _span = tracing::debug_span!("sums and near parts on the GPU").entered();
         let Self { evaluation: Evaluation { x, .. }, mut plan, children } = self;
         let Some(children) = children else { return Ok(()) };
+        values.of_children = children.integrals(WIDE, Rule::of_degree(APART))?;
         let places = values.places;
         let of_panel = values.of_panel().max(1);
         for (first, group) in (0..).step_by(GROUP).zip(x.chunks(GROUP)) {

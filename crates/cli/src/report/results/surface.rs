@@ -6,6 +6,8 @@
 
 use std::io::{self, Write};
 
+use parallel::prelude::*;
+
 use super::folder::Folder;
 use super::run::Run;
 use crate::case::{Case, VtkMode};
@@ -111,10 +113,10 @@ fn grid(run: &Run<'_>, triangles: &[usize]) -> vtk::SurfaceGrid {
 
 /// Properties of the triangles that do not depend on the excitation.
 fn bodies_and_areas(run: &Run<'_>, triangles: &[usize]) -> Vec<Array> {
-    let owners = triangles.iter().map(|&t| run.problem.conductors().of_triangle[t]);
+    let owners = triangles.par_iter().map(|&t| run.problem.conductors().of_triangle[t]);
     let ids: Vec<i32> = owners.map(|id| id.map_or(-1, |id| id as i32)).collect();
     let square = run.case.description.unit.metres().powi(2);
-    let areas = triangles.iter().map(|&t| run.problem.areas()[t] * square).collect::<Vec<_>>();
+    let areas = triangles.par_iter().map(|&t| run.problem.areas()[t] * square).collect::<Vec<_>>();
     vec![
         vtk::array("conductor id", ids),
         vtk::array("body id", bodies(run, triangles)),
@@ -125,7 +127,7 @@ fn bodies_and_areas(run: &Run<'_>, triangles: &[usize]) -> Vec<Array> {
 /// Charges of triangles over their areas.
 fn per_area(run: &Run<'_>, triangles: &[usize], charges: &[f64]) -> Vec<f64> {
     let square = run.case.description.unit.metres().powi(2);
-    triangles.iter().map(|&t| charges[t] / (run.problem.areas()[t] * square)).collect()
+    triangles.par_iter().map(|&t| charges[t] / (run.problem.areas()[t] * square)).collect()
 }
 
 /// The density of free charge in an excitation and, with dielectrics, that of all charge.
@@ -135,7 +137,7 @@ fn densities(run: &Run<'_>, triangles: &[usize], column: usize) -> [Option<Vec<f
     let coulomb_per_m2 = EPSILON_0 * run.problem.description().relative_permittivity / unit;
     let density = run.solution.answer.density.get(column);
     let free =
-        density.map(|density| triangles.iter().map(|&t| density[t] * coulomb_per_m2).collect());
+        density.map(|density| triangles.par_iter().map(|&t| density[t] * coulomb_per_m2).collect());
     let all = run.solution.all_charge.get(column).map(|all| per_area(run, triangles, all));
     [free, all]
 }
@@ -148,7 +150,7 @@ fn potential(run: &Run<'_>, triangles: &[usize], column: usize) -> Vec<f64> {
         Some(_) => 0.0,
         None => f64::NAN,
     };
-    triangles.iter().map(|&t| of(run.problem.conductors().of_triangle[t])).collect()
+    triangles.par_iter().map(|&t| of(run.problem.conductors().of_triangle[t])).collect()
 }
 
 /// Values on these triangles, in their order.

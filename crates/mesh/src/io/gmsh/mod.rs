@@ -6,6 +6,7 @@ mod content;
 mod error;
 pub(crate) mod faces;
 pub(crate) mod kinds;
+mod lines;
 mod reader;
 mod report;
 pub(crate) mod scan;

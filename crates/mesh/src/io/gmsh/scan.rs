@@ -117,7 +117,7 @@ pub(super) struct Record {
 }
 
 /// How numbers are written. `what` names the number in messages.
-pub(super) trait Numbers: Copy {
+pub(super) trait Numbers: Copy + Sync {
     /// An `int` of the format.
     fn int<'a>(self, input: Input<'a>, what: &'static str) -> Parsed<'a, i64>;
     /// A `size_t` of the format.

@@ -3,7 +3,8 @@
 use super::content::{Content, SurfaceEntity, element_nodes};
 use super::error::{Cause, Subject};
 use super::kinds::ElementKind;
-use super::scan::{About, Input, Numbers, Parsed, Record, fail, words};
+use super::lines;
+use super::scan::{About, Input, Numbers, Parsed, Record, fail, unexpected, words};
 use super::tags::Places;
 use crate::surface::usable;
 use parallel::prelude::*;
@@ -195,18 +196,32 @@ pub(super) fn nodes<'a, N: Numbers>(
 /// Blocks of fewer records are read one by one.
 const MANY: usize = 4096;
 
-/// The usual block of nodes in a binary file, tags that follow each other and then coordinates, on
-/// all cores. `None` if it is another: nothing has been read then, and what is wrong with it is
-/// found record by record.
+/// The usual block of nodes, tags that follow each other and then coordinates, on all cores. `None`
+/// if it is another: nothing has been read then, and what is wrong with it is found record by
+/// record.
 fn many_nodes<'a, N: Numbers>(
     content: &mut Content,
     numbers: N,
     count: usize,
     input: Input<'a>,
 ) -> Option<Input<'a>> {
-    if count < MANY || !numbers.binary()?.is_usual() {
+    if count < MANY {
         return None;
     }
+    let (rest, first, points) = match numbers.binary() {
+        Some(binary) => binary.is_usual().then(|| nodes_of_bytes(input, count))??,
+        None => nodes_of_lines(numbers, input, count)?,
+    };
+    content.node_tags.insert_run(first, u32::try_from(count).ok()?).then(|| {
+        content.vertices.extend(points);
+        rest
+    })
+}
+
+/// What follows, the first tag and the points.
+type Nodes<'a> = (Input<'a>, u64, Vec<[f64; 3]>);
+
+fn nodes_of_bytes(input: Input, count: usize) -> Option<Nodes> {
     let (tags, rest) = input.split_at_checked(8 * count)?;
     let (points, rest) = rest.split_at_checked(24 * count)?;
     let first = follow_each_other::<1>(tags)?;
@@ -215,14 +230,32 @@ fn many_nodes<'a, N: Numbers>(
         point.iter().all(|&x| usable(x)).then_some(point)
     };
     let points: Option<Vec<[f64; 3]>> = points.par_chunks_exact(24).map(point).collect();
-    let points = points?;
-    content.node_tags.insert_run(first, u32::try_from(count).ok()?).then(|| {
-        content.vertices.extend(points);
-        rest
-    })
+    Some((rest, first, points?))
 }
 
-/// Reads triangles, a tag and three nodes each.
+fn nodes_of_lines<N: Numbers>(numbers: N, input: Input, count: usize) -> Option<Nodes> {
+    let (_, first) = numbers.size(input, "a node tag").ok()?;
+    let (points, _) = lines::read(input, count, |line, number| {
+        let (rest, ()) = next_tag(numbers, line, first, number)?;
+        numbers.end(rest)
+    })?;
+    let (rest, points) = lines::read(points, count, |line, _| {
+        let (rest, point) = numbers.point(line)?;
+        let (rest, ()) = numbers.end(rest)?;
+        Ok((rest, point))
+    })?;
+    Some((rest, first, points))
+}
+
+/// The tag of record `number` if tags follow each other.
+fn next_tag<N: Numbers>(numbers: N, record: Input, first: u64, number: usize) -> Parsed<()> {
+    match numbers.size(record, "a tag")? {
+        (rest, tag) if first.checked_add(number as u64) == Some(tag) => Ok((rest, ())),
+        _ => unexpected(record, "the tag after the one before"),
+    }
+}
+
+/// The usual block of triangles, as [`many_nodes`].
 fn many_triangles<'a, N: Numbers>(
     content: &mut Content,
     numbers: N,
@@ -230,9 +263,25 @@ fn many_triangles<'a, N: Numbers>(
     count: usize,
     input: Input<'a>,
 ) -> Option<(Input<'a>, Vec<[u32; 3]>)> {
-    if count < MANY || !numbers.binary()?.is_usual() {
+    if count < MANY {
         return None;
     }
+    let (rest, first, triangles) = match numbers.binary() {
+        Some(binary) => binary.is_usual().then(|| triangles_of_bytes(input, count, places))??,
+        None => triangles_of_lines(numbers, input, count, places)?,
+    };
+    let fits = content.element_tags.insert_run(first, u32::try_from(count).ok()?);
+    fits.then_some((rest, triangles))
+}
+
+/// What follows, the first tag and the corners.
+type Triangles<'a> = (Input<'a>, u64, Vec<[u32; 3]>);
+
+fn triangles_of_bytes<'a>(
+    input: Input<'a>,
+    count: usize,
+    places: &Places,
+) -> Option<Triangles<'a>> {
     let (records, rest) = input.split_at_checked(32 * count)?;
     let first = follow_each_other::<4>(records)?;
     let corners = |record: &[u8]| {
@@ -240,9 +289,28 @@ fn many_triangles<'a, N: Numbers>(
         Some([places.get(a)?, places.get(b)?, places.get(c)?])
     };
     let triangles: Option<Vec<[u32; 3]>> = records.par_chunks_exact(32).map(corners).collect();
-    let triangles = triangles?;
-    let fits = content.element_tags.insert_run(first, u32::try_from(count).ok()?);
-    fits.then_some((rest, triangles))
+    Some((rest, first, triangles?))
+}
+
+fn triangles_of_lines<'a, N: Numbers>(
+    numbers: N,
+    input: Input<'a>,
+    count: usize,
+    places: &Places,
+) -> Option<Triangles<'a>> {
+    let (_, first) = numbers.size(input, "an element tag").ok()?;
+    let (rest, triangles) = lines::read(input, count, |line, number| {
+        let (mut rest, ()) = next_tag(numbers, line, first, number)?;
+        let mut corners = [0; 3];
+        for corner in &mut corners {
+            let (after, node) = numbers.size(rest, "a node")?;
+            let Some(place) = places.get(node) else { return unexpected(rest, "a known node") };
+            (rest, *corner) = (after, place);
+        }
+        let (rest, ()) = numbers.end(rest)?;
+        Ok((rest, corners))
+    })?;
+    Some((rest, first, triangles))
 }
 
 /// The first tag of records of `words` words, if the other tags follow it one by one.
