@@ -59,7 +59,7 @@ pub mod names {
 }
 
 pub mod permittivities {
-    pub use crate::analysis::permittivities::{Medium, all};
+    pub use crate::analysis::permittivities::{Medium, all, shares};
 
     /// Responses to a potential of 1 on each of the conductors.
     pub fn units(solution: &crate::Solution) -> &[bem::Response] {
