@@ -2,7 +2,8 @@
 
 pub mod accuracy {
     pub use crate::refine::goal::tolerance_for;
-    pub use crate::refine::judge::{is_stalled, stretch};
+    pub use crate::refine::judge::{Judge, Judgement, Verdict, is_stalled, stretch};
+    pub use crate::refine::level::up_to;
 }
 
 pub mod checks {
