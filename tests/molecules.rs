@@ -498,7 +498,7 @@ fn forecasts_of_memory_among_ions_grow_as_memory_does() {
         let (needs, _) = needs.split_once(" MiB").unwrap();
         [needs.parse::<f64>().unwrap(), peak / 1048576.0]
     };
-    let (small, large) = (of(2000), of(10_000));
+    let (small, large) = (of(1000), of(6000));
     let [needed, taken] = [0, 1].map(|k| large[k] - small[k]);
     // Threads hold some memory that they do not use.
     assert!(needed > 0.8 * taken, "{needed} MiB for {taken} MiB");
