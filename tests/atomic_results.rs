@@ -157,6 +157,10 @@ fn disturb_each_call(name: &str, folder: bool, step: usize) {
     for part in ["rename", "fsync", "write", "unlink", "open64", "flock", "mkdir"] {
         assert!(calls.iter().any(|call| call.starts_with(part)), "no {part} in {calls:?}");
     }
+    // All wait for the disk at the same time; results.json, which lists those that are there, comes
+    // after.
+    let runs = calls.chunk_by(|a, b| a == b).filter(|run| run[0] == "fsync");
+    assert!(runs.map(<[String]>::len).max() >= Some(scene.new.len() - 1), "{calls:?}");
     let mut seen = Vec::new();
     for (kind, first) in KINDS {
         for at in (1 + first % step..=calls.len()).step_by(step) {

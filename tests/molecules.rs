@@ -478,3 +478,29 @@ fn molecules_have_hydrodynamic_properties() {
     case(&place, "both.toml", &format!("{mesh}[[molecule]]\npqr = \"far.pqr\"\n{liquid}"));
     place.farad("solve both.toml").fails(3, &["[diffusion] applies to a single conducting body"]);
 }
+
+/// What a forecast leaves out, such as the program itself, does not grow with the mesh.
+#[cfg(target_os = "linux")]
+#[test]
+fn forecasts_of_memory_among_ions_grow_as_memory_does() {
+    let place = Workplace::new("molecule_memory");
+    let of = |triangles: usize| {
+        place.generate(&format!("sphere --elements {triangles}"), &format!("{triangles}.msh"));
+        let mesh = format!("[mesh]\nfile = \"{triangles}.msh\"\nunit = \"angstrom\"\n");
+        let body =
+            "[[dielectric]]\nname = \"ball\"\ngroup = \"sphere\"\nrelative_permittivity = 2\n";
+        let rest = "[[charge]]\nposition = [0.2, 0, 0]\ncharge = 1\n[solver]\ntolerance = 1e-4\n";
+        let medium = "[medium]\nrelative_permittivity = 80\nkappa = 0.1\n";
+        case(&place, "ball.toml", &format!("{mesh}{medium}{body}{rest}"));
+        let peak = place.solve("ball.toml")["memory_bytes"]["peak"].as_f64().unwrap();
+        let refused = place.farad("solve ball.toml --max-memory 1e-3 --overwrite").stderr;
+        let (_, needs) = refused.split_once("needs ").unwrap();
+        let (needs, _) = needs.split_once(" MiB").unwrap();
+        [needs.parse::<f64>().unwrap(), peak / 1048576.0]
+    };
+    let (small, large) = (of(1000), of(6000));
+    let [needed, taken] = [0, 1].map(|k| large[k] - small[k]);
+    // Threads hold some memory that they do not use.
+    assert!(needed > 0.8 * taken, "{needed} MiB for {taken} MiB");
+    assert!(needed < 2.0 * taken, "{needed} MiB for {taken} MiB");
+}

@@ -147,7 +147,7 @@ pub mod internals {
             pub use crate::physics::evaluate::sums::direct_sums;
         }
         pub mod estimate {
-            pub use crate::physics::estimate::between;
+            pub use crate::physics::estimate::{between, near_radii, rule, tolerance_of_sum};
         }
         pub mod sampled {
             pub use crate::physics::sampled::chosen;

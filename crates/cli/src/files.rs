@@ -4,19 +4,45 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter};
 use std::path::Path;
+use std::thread;
 
 use crate::temporaries::{Temporary, finishing, temporary_name};
 use crate::terminal::exit::{Exit, Failure};
+
+/// Writes a new file. Until it is flushed to the disk ([`File::sync_all`]), a rename may show half
+/// of it after a crash of the machine.
+pub(crate) fn write_new(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+) -> io::Result<File> {
+    let new = OpenOptions::new().write(true).create_new(true).open(path)?;
+    let mut file = BufWriter::new(new);
+    write(&mut file)?;
+    file.into_inner().map_err(io::IntoInnerError::into_error)
+}
 
 /// Writes a new file and flushes it to the disk, so that a rename never shows half of it.
 pub(crate) fn write_whole(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
 ) -> io::Result<()> {
-    let new = OpenOptions::new().write(true).create_new(true).open(path)?;
-    let mut file = BufWriter::new(new);
-    write(&mut file)?;
-    file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
+    write_new(path, write)?.sync_all()
+}
+
+/// Flushes files to the disk and tells for each whether it is there. All wait for the disk at the
+/// same time: together they take about as long as one.
+pub(crate) fn sync_all<'a>(files: impl Iterator<Item = &'a File>) -> Vec<io::Result<()>> {
+    thread::scope(|scope| {
+        let begun: Vec<_> = files
+            .map(|file| (file, thread::Builder::new().spawn_scoped(scope, || file.sync_all())))
+            .collect();
+        let ended = begun.into_iter().map(|(file, thread)| {
+            // Without a thread, this one waits.
+            let result = thread.ok().and_then(|thread| thread.join().ok());
+            result.unwrap_or_else(|| file.sync_all())
+        });
+        ended.collect()
+    })
 }
 
 /// Flushes the names in a folder to the disk, where the system can do that.

@@ -2,7 +2,8 @@
 
 pub mod accuracy {
     pub use crate::refine::goal::tolerance_for;
-    pub use crate::refine::judge::{is_stalled, stretch};
+    pub use crate::refine::judge::{Judge, Judgement, Verdict, is_stalled, stretch};
+    pub use crate::refine::level::up_to;
 }
 
 pub mod checks {
@@ -59,7 +60,7 @@ pub mod names {
 }
 
 pub mod permittivities {
-    pub use crate::analysis::permittivities::{Medium, all};
+    pub use crate::analysis::permittivities::{Medium, all, shares};
 
     /// Responses to a potential of 1 on each of the conductors.
     pub fn units(solution: &crate::Solution) -> &[bem::Response] {

@@ -281,6 +281,32 @@ fn forces_that_vanish_end_the_refinement() {
     assert!(force.newton_error.unwrap() < 1e-3 * force.on_parts, "{force:?}");
 }
 
+/// So have the potential and the charge of a body between opposite ones, which are known to a share
+/// of the charges on its sides.
+#[test]
+fn potentials_and_charges_that_vanish_end_the_refinement() {
+    let name = || "b_cube".to_owned();
+    for (middle, target) in [
+        (Setting::Charge(0.0), Target::Potential(name())),
+        (Setting::Potential(0.0), Target::Charge(name())),
+    ] {
+        let settings = [
+            ("cube", Setting::Potential(1.0)),
+            ("b_cube", middle),
+            ("c_cube", Setting::Potential(-1.0)),
+        ];
+        let conductors = settings.map(|(name, setting)| Conductor::new(name).with(setting));
+        let description = Description::default().conductors(conductors.to_vec());
+        let goal = Goal { target, ..goal(1e-2) };
+        let found = attained(description, cubes(&[-2.0, 0.0, 2.0]), &goal).unwrap();
+        assert_eq!(found.outcome, Outcome::Reached, "{:?}", found.levels);
+        // In volt, and in coulomb for some 0.1 nF: next to 1 V.
+        let level = found.levels.last().unwrap();
+        let per_volt = if level.unit() == "V" { 1.0 } else { 1e-10 };
+        assert!(level.bar < 1e-2 * per_volt, "{level:?}");
+    }
+}
+
 #[test]
 fn entries_are_found_by_names_with_commas() {
     let named = |name: &str, group: &str| Conductor::new(name).groups(vec![group.to_owned()]);

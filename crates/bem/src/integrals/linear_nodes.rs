@@ -41,36 +41,47 @@ impl WeightedPoints {
         factor: f64,
         sums: &mut [Vec<f64>; MODES],
     ) {
+        let mode = |m: usize| modes::AT_CORNERS.map(|corner| factor * corner[m]);
+        self.add_linear(source, &[0, 1, 2].map(mode), sums);
+    }
+
+    /// Adds the potentials int d / |x_p - y| dS_y of linear densities d on `source`, given at its
+    /// corners, to the sums of each node, one for each density.
+    pub fn add_linear<const N: usize>(
+        &mut self,
+        source: &Triangle,
+        densities: &[[f64; 3]; N],
+        sums: &mut [Vec<f64>; N],
+    ) {
         let count = self.x.len();
         self.fill_up(&source.centroid);
         sums.iter_mut().for_each(|sums| sums.resize(self.x.len(), 0.0));
-        simd::run(AddModes { nodes: self, source, factor, sums });
+        simd::run(AddLinear { nodes: self, source, densities, sums });
         sums.iter_mut().for_each(|sums| sums.truncate(count));
     }
 }
 
-struct AddModes<'a> {
+struct AddLinear<'a, const N: usize> {
     nodes: &'a WeightedPoints,
     source: &'a Triangle,
-    factor: f64,
-    sums: &'a mut [Vec<f64>; MODES],
+    densities: &'a [[f64; 3]; N],
+    sums: &'a mut [Vec<f64>; N],
 }
 
-impl Task<f64> for AddModes<'_> {
+impl<const N: usize> Task<f64> for AddLinear<'_, N> {
     type Output = ();
 
     #[inline(always)]
     fn run<V: Simd<Scalar = f64>>(self) {
-        let Self { nodes, source, factor, sums } = self;
+        let Self { nodes, source, densities, sums } = self;
         let hats = source.hats();
-        let corners = modes::AT_CORNERS.map(|corner| corner.map(|value| V::splat(factor * value)));
         for at in (0..nodes.x.len()).step_by(V::LANES) {
             let x = [V::load(&nodes.x[at..]), V::load(&nodes.y[at..]), V::load(&nodes.z[at..])];
             let values = linear(source, &hats, x, Potential::Single);
-            for (m, sums) in sums.iter_mut().enumerate() {
+            for (sums, density) in sums.iter_mut().zip(densities) {
                 let mut sum = V::load(&sums[at..]);
-                for (corner, value) in corners.iter().zip(&values) {
-                    sum = corner[m].mul_add(*value, sum);
+                for k in 0..3 {
+                    sum = V::splat(density[k]).mul_add(values[k], sum);
                 }
                 sum.store(&mut sums[at..]);
             }

@@ -96,9 +96,9 @@ pub fn by_shifts(
     bodies.iter().map(of_body).collect()
 }
 
-/// Entry (i, j): the charges of solution i, those of each triangle times its weight, times the
-/// potential of solution j and its images, for charges over 4 pi eps0. Efficient if most weights
-/// are 0: potentials are evaluated one by one.
+/// For each set of weights of triangles a matrix over the solutions: entry (i, j) is the charges of
+/// solution i, those of each triangle times its weight, times the potential of solution j and its
+/// images, for charges over 4 pi eps0. Potentials are evaluated where any weight is not 0.
 ///
 /// # Errors
 /// [`Error::Length`], [`Error::Fmm`].
@@ -106,29 +106,33 @@ pub fn works(
     mesh: &Mesh,
     charges: &[Charges<'_>],
     images: &Images,
-    weights: &[f64],
-) -> Result<OfPairs<f64>, Error> {
+    weights: &[&[f64]],
+) -> Result<Vec<OfPairs<f64>>, Error> {
     check(mesh, charges)?;
-    let (expected, found) = (mesh.triangles.len(), weights.len());
-    if found != expected {
+    let expected = mesh.triangles.len();
+    if let Some(found) = weights.iter().map(|of| of.len()).find(|found| *found != expected) {
         return Err(Error::Length { what: "weights", expected, found });
     }
-    let places = Places::new(mesh, (0..expected).filter(|&t| weights[t] != 0.0).collect());
-    let of_node = |k: usize| weights[places.triangles[k / places.rule.len()]];
-    let weighted = |&of: &Charges<'_>| {
-        let strengths = places.strengths(of).into_iter().enumerate();
-        strengths.map(|(k, q)| of_node(k) * q).collect()
-    };
-    let strengths: Vec<Vec<f64>> = charges.iter().map(weighted).collect();
+    let is_weighted = |&t: &usize| weights.iter().any(|of| of[t] != 0.0);
+    let places = Places::new(mesh, (0..expected).filter(is_weighted).collect());
+    let strengths: Vec<Vec<f64>> = charges.iter().map(|&of| places.strengths(of)).collect();
     let whole = images.mesh(mesh);
-    let mut found = vec![vec![0.0; charges.len()]; charges.len()];
+    let none = vec![vec![0.0; charges.len()]; charges.len()];
+    let mut found = vec![none; weights.len()];
     for (j, of) in charges.iter().enumerate() {
         let (total, at_corners) =
             (images.charges(of.total, 0), images.at_corners(of.at_corners, 0));
         let all = SurfaceCharge::new(&whole, Charges { total: &total, at_corners: &at_corners });
         let potential = all.evaluate(&Excitation::default(), &places.points, false)?.potential;
-        for (row, strengths) in found.iter_mut().zip(&strengths) {
-            row[j] = strengths.iter().zip(&potential).map(|(q, v)| q * v).sum();
+        for (i, strengths) in strengths.iter().enumerate() {
+            let nodes =
+                strengths.chunks(places.rule.len()).zip(potential.chunks(places.rule.len()));
+            for (&t, (strengths, potential)) in places.triangles.iter().zip(nodes) {
+                let work: f64 = strengths.iter().zip(potential).map(|(q, v)| q * v).sum();
+                for (found, weights) in found.iter_mut().zip(weights) {
+                    found[i][j] += weights[t] * work;
+                }
+            }
         }
     }
     Ok(found)

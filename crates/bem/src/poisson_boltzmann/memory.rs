@@ -26,16 +26,19 @@ impl Memory {
 
     /// Refuses this number of entries of the near field.
     pub(super) fn check(&self, entries: usize) -> Result<(), Error> {
-        /// A direct sum; what plans, and scratch space of sums with dipoles and gradients, take
-        /// beyond it, by the square of the tolerance's digits (measured on spheres of 4,500 to
-        /// 80,000 points at tolerances of 1e-4 to 1e-8).
-        const DIRECT: usize = 300;
+        /// A panel with its part of the mesh, of results and of bars; a point, with direct sums and
+        /// vectors of the solver; what plans, and scratch space of sums with dipoles and gradients,
+        /// take beyond it, by the square of the tolerance's digits (measured on spheres of 5,000 to
+        /// 80,000 panels, flat and curved, at tolerances of 1e-4 to 1e-8).
+        const PANEL: usize = 1000;
+        const DIRECT: usize = 750;
         const PLAN: f64 = 31.0;
         /// Twice what an entry takes: its number in single precision, and its part of a column.
         const TWO_ENTRIES: usize = 9;
         let plan = if self.is_dense { 0.0 } else { PLAN * self.tolerance.log10().powi(2) };
         let of_point = DIRECT + plan as usize;
-        let needed = (self.points * of_point + entries * TWO_ENTRIES / 2) as u64;
+        let near = self.panels * PANEL + entries * TWO_ENTRIES / 2;
+        let needed = (self.points * of_point + near) as u64;
         match self.limit {
             Some(available) if needed > available => {
                 let (what, advice) = ("the solve among ions", "use a coarser mesh");

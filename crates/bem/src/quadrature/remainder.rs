@@ -89,7 +89,7 @@ impl Remainder {
     }
 
     /// [`Self::of_potentials`] for a density that is a mode of a linear one.
-    pub(crate) fn of_mode_potentials(&self, radius: f64, distance: f64) -> f64 {
+    pub fn of_mode_potentials(&self, radius: f64, distance: f64) -> f64 {
         at(&self.modes[0], radius / distance) / distance
     }
 
@@ -98,11 +98,13 @@ impl Remainder {
         at(&self.modes[1], radius / distance) / (distance * distance)
     }
 
-    /// Distance from which [`Self::of_potentials`] is at most `error`, at least the radius.
-    pub fn reach(&self, radius: f64, error: f64) -> f64 {
+    /// Distance from which the sum of [`Self::of_potentials`] times an even `charge` and of the
+    /// potentials of modes times a `slope` is at most `error`, at least the radius.
+    pub fn reach(&self, radius: f64, [charge, slope]: [f64; 2], error: f64) -> f64 {
         // Powers of the distance: steps of the ratio first, starting far away.
         let distance = |step: usize| radius * STEPS as f64 / step as f64;
-        let is_enough = |&step: &usize| self.potentials[step] <= error * distance(step);
+        let of = |step: usize| charge * self.potentials[step] + slope * self.modes[0][step];
+        let is_enough = |&step: &usize| of(step) <= error * distance(step);
         let step = (1..STEPS).take_while(is_enough).last();
         step.map_or(f64::INFINITY, distance)
     }

@@ -59,7 +59,8 @@ impl Rule {
         rule
     }
 
-    pub(crate) fn nodes(&self) -> &'static [TriangleNode] {
+    /// Its points.
+    pub fn nodes(&self) -> &'static [TriangleNode] {
         self.nodes
     }
 

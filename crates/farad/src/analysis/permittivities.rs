@@ -2,12 +2,13 @@
 //! (docs/math.md, "Derivatives").
 //!
 //! By the charges of the solve each share is an integral over the medium's surface, and the shares
-//! of all media add up to 1. In a high permittivity next to metal the field is a small difference
-//! of large parts, and they do not: there, and where not all media are known, the share follows
-//! from the change of capacitances between solves with less and with more permittivity. These
-//! are with linear densities, and once more with constant ones, since their difference shows how
-//! accurate they are. Capacitances go with all permittivities together: of all media one share, the
-//! largest, is what the others leave.
+//! of all media add up to 1. Errors of charges on metal count as often as the permittivity next to
+//! it says: what the shares lack of 1 is lacking in the highest permittivities. Where too little of
+//! a share is left that way, and where not all media are known, the share follows from the change
+//! of capacitances between solves with less and with more permittivity. These are with linear
+//! densities, and once more with constant ones, since their difference shows how accurate they are.
+//! Capacitances go with all permittivities together: of all media one share, the largest, is what
+//! the others leave.
 
 use bem::derivatives;
 use mesh::regions;
@@ -18,17 +19,20 @@ use crate::problem::media::SURROUNDINGS;
 use crate::problem::request_fault::SensitivityFault;
 use crate::result::matrices::square;
 
-/// Shares by charges are good where what they lack of 1 is no more than this part of the wanted
-/// ones.
-const LACKING: f64 = 0.01;
+/// Shares by charges are good where they may be off by no more than this part of themselves; solves
+/// take as long as the solve itself, and leave about 1 %.
+const GOOD: f64 = 0.03;
 
 /// Part of all energy by which integrals over charges may be off: shares of curved shells are off
 /// by 1e-5, whatever their permittivity, against their closed form.
 const OF_INTEGRALS: f64 = 2e-5;
 
-/// Logarithm of the factor by which permittivities are less and more. Over twice its hyperbolic
-/// sine the difference is exact for what goes with the permittivity or with one over it, and off by
-/// 6e-4 in between.
+/// Part of the bar of the capacitance by which shares may be off by potentials on interfaces: what
+/// these take from one medium is in another one, so that the sum of all shares does not show it.
+const OF_BARS: f64 = 0.125;
+
+/// Logarithm of the factor by which permittivities are less and more. Over twice its sinh the
+/// difference is exact for what goes with the permittivity or one over it, else off by up to 6e-4.
 const STEP: f64 = 0.05;
 const OF_STEP: f64 = 1e-3;
 
@@ -39,15 +43,17 @@ const TIGHTER: f64 = 1e-7;
 const RESOLVED: f64 = 0.01;
 
 /// Entry (i, j) is of the energy of the fields of conductors i and j, over the mean of their own.
-pub(crate) type Matrix = Vec<Vec<f64>>;
+pub type Matrix = Vec<Vec<f64>>;
 
-/// Shares of one medium and by how much they may be off.
+/// Shares of one medium.
 #[derive(Default)]
-pub(crate) struct Shares {
-    pub(crate) shares: Matrix,
-    pub(crate) bars: Matrix,
+pub struct Shares {
+    /// One for each pair of conductors.
+    pub shares: Matrix,
+    /// By how much each may be off.
+    pub bars: Matrix,
     /// Whether they are those of the solve's charges, so that what is off in these is not in bars.
-    pub(crate) are_of_charges: bool,
+    pub are_of_charges: bool,
 }
 
 /// A medium by the surfaces around it.
@@ -107,27 +113,29 @@ impl Medium {
         Ok(Self { of, at, on_metal, on_interfaces })
     }
 
-    /// Shares by the charges of these answers.
+    /// Shares of media by the charges of these answers.
     pub fn by_charges(
-        &self,
+        all: &[Self],
         problem: &Problem,
         units: &[bem::Response],
-    ) -> Result<Matrix, bem::Error> {
-        let images = &problem.symmetry.images;
-        let mesh = &problem.mesh;
-        let mut rows = derivatives::works(mesh, &charges(units), images, &self.on_interfaces)?;
-        // Row j: the field of solution j at conductors at 1 V in others.
-        for (row, unit) in rows.iter_mut().zip(units) {
-            for (t, owner) in problem.conductors.of_triangle.iter().enumerate() {
-                if let Some(to) = owner.and_then(|i| row.get_mut(i as usize)) {
-                    let [free, total] = self.on_metal[t];
-                    *to += free * unit.free_charge[t] + total * unit.charge[t];
+    ) -> Result<Vec<Matrix>, bem::Error> {
+        let (mesh, images) = (&problem.mesh, &problem.symmetry.images);
+        let weights: Vec<&[f64]> = all.iter().map(|medium| &*medium.on_interfaces).collect();
+        let works = derivatives::works(mesh, &charges(units), images, &weights)?;
+        let of_medium = |(medium, mut rows): (&Self, Matrix)| {
+            // Row j: the field of solution j at conductors at 1 V in others.
+            for (row, unit) in rows.iter_mut().zip(units) {
+                for (t, owner) in problem.conductors.of_triangle.iter().enumerate() {
+                    if let Some(to) = owner.and_then(|i| row.get_mut(i as usize)) {
+                        let [free, total] = medium.on_metal[t];
+                        *to += free * unit.free_charge[t] + total * unit.charge[t];
+                    }
                 }
             }
-        }
-        let whole = images.copies() as f64;
-        rows.iter_mut().flatten().for_each(|work| *work *= whole * self.at);
-        Ok(over_own(units, |i, j| 0.5 * (rows[i][j] + rows[j][i])))
+            let factor = 0.5 * images.copies() as f64 * medium.at;
+            over_own(units, |i, j| factor * (rows[i][j] + rows[j][i]))
+        };
+        Ok(all.iter().zip(works).map(of_medium).collect())
     }
 
     /// All permittivities with that of this medium times a factor.
@@ -168,21 +176,23 @@ pub fn all(units: &[bem::Response]) -> Matrix {
     over_own(units, |i, j| 0.5 * (entry(i, j) + entry(j, i)))
 }
 
-/// The shares of these media, for answers to each conductor in turn at 1 V.
-pub(crate) fn shares(
+/// The shares of these media, for answers to each conductor in turn at 1 V, of whose capacitances
+/// `relative` are the square roots of relative bars; without bars where there are none.
+pub fn shares(
     problem: &Problem,
     units: &[bem::Response],
     media: &[&Medium],
-    with_bars: bool,
+    relative: Option<&[f64]>,
     progress: &dyn bem::Progress,
 ) -> Result<Vec<Shares>, Error> {
     if media.is_empty() {
         return Ok(Vec::new());
     }
     let known = OfAll::by_charges(problem, units)?;
-    if let Some(found) = by_charges(problem, units, media, known.as_ref()) {
+    if let Some(found) = by_charges(problem, units, media, known.as_ref(), relative) {
         return Ok(found);
     }
+    let with_bars = relative.is_some();
     let mut solves = Pair::new(TOLERANCE);
     let mut of = |medium: &Medium| -> Result<Solved, Error> {
         let solved = solves.solved(problem, units, medium, with_bars, progress)?;
@@ -271,15 +281,28 @@ impl OfAll {
         if problem.description.stack.is_some() || problem.media.is_none() {
             return Ok(None);
         }
-        let Some(media) = all_media(problem) else { return Ok(None) };
-        let shares = media.iter().map(|medium| medium.by_charges(problem, units));
-        let shares = shares.collect::<Result<Vec<Matrix>, _>>()?;
+        let names = problem.description.dielectrics.iter().map(|body| body.name.as_str());
+        let media = names.chain([SURROUNDINGS]).map(|name| Medium::new(problem, name).ok());
+        let Some(media) = media.collect::<Option<Vec<Medium>>>() else { return Ok(None) };
+        let shares = Medium::by_charges(&media, problem, units)?;
         Ok(Some(Self { media, shares }))
     }
 
-    fn of(&self, medium: &Medium) -> Option<&Matrix> {
-        let place = self.media.iter().position(|known| known.of == medium.of)?;
-        Some(&self.shares[place])
+    fn place(&self, medium: &Medium) -> Option<usize> {
+        self.media.iter().position(|known| known.of == medium.of)
+    }
+
+    /// How what all shares lack of 1 is distributed to them.
+    fn parts_of_lacking(&self, problem: &Problem) -> Vec<f64> {
+        let areas = mesh::quality::areas(&problem.mesh);
+        // Errors of charges are alike on all metal.
+        let size = |medium: &Medium| {
+            let on_metal = medium.on_metal.iter().zip(&areas);
+            let touched = on_metal.filter(|(weights, _)| **weights != [0.0; 2]);
+            medium.at * touched.map(|(_, area)| area).sum::<f64>()
+        };
+        let all: f64 = self.media.iter().map(size).sum();
+        self.media.iter().map(|medium| size(medium) / all).collect()
     }
 
     /// Which of these has the largest shares, if they are all media, and more than one.
@@ -291,7 +314,7 @@ impl OfAll {
             return None;
         }
         let sum = |medium: &&Medium| -> Option<f64> {
-            let shares = self.of(medium)?;
+            let shares = &self.shares[self.place(medium)?];
             Some((0..shares.len()).map(|i| shares[i][i]).sum())
         };
         let sums = media.iter().map(sum).collect::<Option<Vec<f64>>>()?;
@@ -319,49 +342,44 @@ fn rest(units: &[bem::Response], others: &[Solved], with_bars: bool) -> Option<S
     is_largest.then_some(Shares { shares, bars, are_of_charges: false })
 }
 
-/// All dielectrics and the surroundings; `None` where not all of them have shares.
-fn all_media(problem: &Problem) -> Option<Vec<Medium>> {
-    let names = problem.description.dielectrics.iter().map(|body| body.name.as_str());
-    names.chain([SURROUNDINGS]).map(|name| Medium::new(problem, name).ok()).collect()
-}
-
 /// The same by charges alone, where they are good.
 fn by_charges(
     problem: &Problem,
     units: &[bem::Response],
     media: &[&Medium],
     known: Option<&OfAll>,
+    relative: Option<&[f64]>,
 ) -> Option<Vec<Shares>> {
     let n = units.len();
+    let are_of_charges = true;
     if problem.media.is_none() {
-        let of =
-            |_| Shares { shares: all(units), bars: vec![vec![0.0; n]; n], are_of_charges: true };
+        let of = |_| Shares { shares: all(units), bars: square(n, |_, _| 0.0), are_of_charges };
         return Some(media.iter().map(of).collect());
     }
     let known = known?;
     let sum = |i: usize, j: usize| known.shares.iter().map(|shares| shares[i][j]).sum::<f64>();
     let all = all(units);
-    let lacking = |i: usize, j: usize| all[i][j] - sum(i, j);
-    let most = (0..n).map(|i| lacking(i, i).abs()).fold(0.0, f64::max);
-    let wanted: Vec<&Matrix> = media.iter().filter_map(|medium| known.of(medium)).collect();
-    let is_good = |shares: &&Matrix| {
-        let own = || (0..n).map(|i| shares[i][i]);
-        own().all(|share| share > 0.0) && most + OF_INTEGRALS <= LACKING * own().fold(0.0, f64::max)
+    let lacking = square(n, |i, j| all[i][j] - sum(i, j));
+    let most = (0..n).map(|i| lacking[i][i].abs()).fold(0.0, f64::max);
+    let parts = known.parts_of_lacking(problem);
+    let of_medium = |medium: &&Medium| {
+        let place = known.place(medium)?;
+        let (part, shares) = (parts[place], &known.shares[place]);
+        // Either of two media may lack what both do.
+        let unclear = 2.0 * part * (1.0 - part) * most;
+        let off = |i: usize, j: usize| match relative {
+            Some(relative) => OF_INTEGRALS + unclear + OF_BARS * relative[i] * relative[j],
+            None => OF_INTEGRALS + most,
+        };
+        let entry = |i: usize, j: usize| shares[i][j] + part * lacking[i][j];
+        Some(Shares { shares: square(n, entry), bars: square(n, off), are_of_charges })
     };
-    if !wanted.iter().all(is_good) {
-        return None;
-    }
-    let whole = |shares: &Matrix| {
-        // The missing part belongs to media by their shares.
-        let part = |i: usize| shares[i][i] / sum(i, i);
-        let entry = |i: usize, j: usize| shares[i][j] + 0.5 * (part(i) + part(j)) * lacking(i, j);
-        Shares {
-            shares: square(n, entry),
-            bars: vec![vec![most + OF_INTEGRALS; n]; n],
-            are_of_charges: true,
-        }
+    let found: Vec<Shares> = media.iter().map(of_medium).collect::<Option<_>>()?;
+    let is_good = |Shares { shares, bars, .. }: &Shares| {
+        let largest = |of: &Matrix| (0..n).map(|i| of[i][i]).fold(0.0, f64::max);
+        (0..n).all(|i| shares[i][i] > 0.0) && largest(bars) <= GOOD * largest(shares)
     };
-    Some(wanted.into_iter().map(whole).collect())
+    found.iter().all(is_good).then_some(found)
 }
 
 /// What a change of one permittivity shows.

@@ -227,9 +227,9 @@ fn find(
         _ => None,
     });
     let media: Vec<&Medium> = media.collect();
-    let with_bars = size.relative.is_some();
+    let relative = size.relative.as_deref();
     let mut shares =
-        permittivities::shares(problem, units, &media, with_bars, progress)?.into_iter();
+        permittivities::shares(problem, units, &media, relative, progress)?.into_iter();
     let mut found = Vec::new();
     for (index, (wanted, plan)) in sensitivities.iter().zip(plans).enumerate() {
         found.push(match plan {

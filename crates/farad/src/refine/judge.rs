@@ -27,7 +27,7 @@ const NEXT: f64 = 3.0;
 
 /// The next step after a solution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Verdict {
+pub enum Verdict {
     /// It has no bars, or did not converge.
     #[default]
     NotConverged,
@@ -61,22 +61,37 @@ impl Verdict {
 
 /// Judgement of a solution by the first rank.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Judgement {
-    pub(crate) verdict: Verdict,
+pub struct Judgement {
+    /// What follows.
+    pub verdict: Verdict,
     /// Whether it failed its self-checks.
-    pub(crate) has_failed: bool,
-    /// The index of the worst number, its value and bar, and that relative to its size.
-    pub(crate) worst: usize,
-    pub(crate) value: f64,
-    pub(crate) bar: f64,
-    pub(crate) relative: f64,
+    pub has_failed: bool,
+    /// The index of the worst number.
+    pub worst: usize,
+    /// Its value.
+    pub value: f64,
+    /// Its bar.
+    pub bar: f64,
+    /// That relative to its size.
+    pub relative: f64,
     /// The factor by which all bars are stretched.
-    pub(crate) stretched: f64,
-    pub(crate) seconds: f64,
+    pub stretched: f64,
+    /// Wall seconds of mesh, solve and estimate.
+    pub seconds: f64,
+}
+
+impl Judgement {
+    /// Why the solution is not the result where there is another one.
+    pub fn failure(&self) -> Option<&'static str> {
+        match self.verdict {
+            Verdict::NotConverged => Some("did not converge"),
+            _ => self.has_failed.then_some("failed its self-checks"),
+        }
+    }
 }
 
 /// How the first rank judges.
-pub(crate) struct Judge<'a> {
+pub struct Judge<'a> {
     pub(crate) goal: &'a Goal,
     begun: Instant,
     /// Seconds that went before.
@@ -93,7 +108,7 @@ pub(crate) struct Judge<'a> {
 
 impl<'a> Judge<'a> {
     /// Its clock starts now.
-    pub(crate) fn new(goal: &'a Goal) -> Self {
+    pub fn new(goal: &'a Goal) -> Self {
         let (numbers, measured) = (Vec::new(), Vec::new());
         let begun = Instant::now();
         Self { goal, begun, earlier: 0.0, stretch: 1.0, numbers, measured, failed: 0 }
@@ -152,7 +167,8 @@ impl<'a> Judge<'a> {
         self.numbers = numbers;
     }
 
-    fn verdict(&self, judgement: &Judgement, levels: &[Level]) -> Verdict {
+    /// What follows from a judgement, whose own verdict is open, after meshes that gave `levels`.
+    pub fn verdict(&self, judgement: &Judgement, levels: &[Level]) -> Verdict {
         let &Judgement { relative, bar, seconds, .. } = judgement;
         // Where bars grow, the mesh before did not see what this one does. That of the first mesh
         // is not believed: the change to a second one must agree with it.

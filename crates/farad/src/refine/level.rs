@@ -43,6 +43,13 @@ impl Level {
     }
 }
 
+/// The levels up to that of the result, which has this number of triangles: those that follow it
+/// failed.
+pub fn up_to(mut levels: Vec<Level>, triangles: usize) -> Vec<Level> {
+    levels.truncate(levels.partition_point(|level| level.triangles <= triangles));
+    levels
+}
+
 /// A mesh from which a refinement went on: enough to make the next one again without a solve.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]

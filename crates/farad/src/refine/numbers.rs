@@ -9,12 +9,13 @@ use crate::refine::target::Target;
 use crate::result::bars::Bars;
 use crate::result::key::{Axis, Key, MatrixEntry};
 use crate::result::solution::Solution;
-use crate::result::state::{Force, ProbeBars, Probed, State};
+use crate::result::state::{ConductorState, Force, ProbeBars, Probed, State};
 use crate::result::unit::Unit;
 use crate::scene::description::Setting;
 
 /// A force is asked for relative to this share of the forces on a body's parts, if they cancel to
-/// less than that.
+/// less than that; a charge, and a potential, which is one over a capacitance, relative to this
+/// share of those on its parts.
 const OF_PARTS: f64 = 0.1;
 
 /// One number that is asked for.
@@ -257,10 +258,27 @@ impl OfState<'_> {
 
     /// The potential of a conductor that is `floating`, or the charge of one that is not.
     fn unknown(&self, name: &str, floating: bool) -> Option<Number> {
-        let mut conductors = self.state.conductors.iter();
-        let wanted = conductors.find(|found| found.name == name && found.floating == floating);
-        let (key, found) = wanted?.unknown();
-        Some(self.number(key, found.unit, found.value, found.bar?))
+        let is_wanted = |found: &ConductorState| found.name == name && found.floating == floating;
+        let conductor = self.state.conductors.iter().position(is_wanted)?;
+        let (key, found) = self.state.conductors[conductor].unknown();
+        let number = self.number(key, found.unit, found.value, found.bar?);
+        let on_parts = self.charge_on_parts(conductor);
+        let parts = if floating { on_parts / self.own_capacitance(conductor)? } else { on_parts };
+        Some(Number { size: number.size.max(OF_PARTS * parts), ..number })
+    }
+
+    /// Sum of the sizes of the free charges of a conductor's triangles, in coulomb.
+    fn charge_on_parts(&self, conductor: usize) -> f64 {
+        let owners = &self.results.problem.conductors.of_triangle;
+        let charges = owners.iter().zip(&self.state.free_charge);
+        let own = charges.filter(|(owner, _)| **owner == Some(conductor as u32));
+        own.map(|(_, charge)| charge.abs()).sum()
+    }
+
+    /// In farad.
+    fn own_capacitance(&self, conductor: usize) -> Option<f64> {
+        let column = self.results.problem.excited.iter().position(|&k| k == conductor)?;
+        Some(self.results.solution.matrices().maxwell_farad[conductor][column])
     }
 
     fn forces(&self, name: &str) -> Vec<Number> {

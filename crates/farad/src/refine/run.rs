@@ -10,7 +10,7 @@ use crate::problem::fault::Error;
 use crate::refine::gains::Gains;
 use crate::refine::goal::{Goal, LOOSEST, tolerance_for};
 use crate::refine::judge::{Judge, Judgement, Verdict};
-use crate::refine::level::{Attained, CompletedLevel, Level, Outcome, RefinementObserver};
+use crate::refine::level::{Attained, CompletedLevel, Level, Outcome, RefinementObserver, up_to};
 use crate::refine::target::Target;
 use crate::refine::team::Team;
 use crate::result::charges::Known;
@@ -320,16 +320,8 @@ impl Steps<'_> {
     /// The result where there is no further mesh: this one, or that before if this one is not to be
     /// used.
     fn ended(&mut self, solved: Solved, judgement: &Judgement, outcome: Outcome) -> Reached {
-        let failure = match judgement.verdict {
-            Verdict::NotConverged => "did not converge",
-            _ if judgement.has_failed => "failed its self-checks",
-            _ => return self.reached(solved, outcome),
-        };
+        let Some(failure) = judgement.failure() else { return self.reached(solved, outcome) };
         let Some(before) = self.before.take() else { return self.reached(solved, outcome) };
-        if judgement.verdict != Verdict::NotConverged {
-            // Levels end with that of the result.
-            self.levels.pop();
-        }
         let triangles = solved.problem.mesh.triangles.len();
         let why = format!("the solve on the next mesh, of {triangles} triangles, {failure}");
         self.reached(before, Outcome::Next(why))
@@ -427,7 +419,8 @@ impl Steps<'_> {
     }
 
     fn reached(&mut self, solved: Solved, outcome: Outcome) -> Reached {
-        Reached { solved, levels: std::mem::take(&mut self.levels), outcome }
+        let levels = up_to(std::mem::take(&mut self.levels), solved.problem.mesh.triangles.len());
+        Reached { solved, levels, outcome }
     }
 }
 

@@ -17,14 +17,19 @@ use crate::space::Density;
 
 /// Degree of the rule whose points represent a panel with a constant density, and number of radii
 /// from its centroid within which the closed form replaces them: at that distance the rule is off
-/// by some 1e-3 of the panel's contribution, and bars by less than 1e-3 of themselves. Linear modes
-/// need one degree more.
-pub(super) const DEGREE: usize = 4;
+/// by at most 3e-4 of the panel's contribution, and bars by less than 1e-3 of themselves. Linear
+/// modes need one degree more.
+const DEGREE: usize = 4;
 const NEAR: f64 = 1.75;
 const NEAR_LINEAR: f64 = 2.5;
 
+/// The rule whose points represent panels with this density.
+pub fn rule(density: Density) -> &'static Rule {
+    Rule::of_degree(DEGREE + usize::from(density == Density::Linear))
+}
+
 /// Within how many radii panels with this density are near.
-pub(super) fn near_radii(density: Density) -> f64 {
+pub fn near_radii(density: Density) -> f64 {
     match density {
         Density::Constant => NEAR,
         Density::Linear => NEAR_LINEAR,

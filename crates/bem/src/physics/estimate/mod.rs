@@ -17,6 +17,7 @@ mod missing;
 mod products;
 mod tested;
 mod values;
+mod wide;
 
 use parallel::prelude::*;
 
@@ -24,6 +25,8 @@ use super::system::System;
 use super::{Charges, Excitation, Response};
 use crate::Error;
 use crate::space::Density;
+#[doc(hidden)]
+pub use close_panels::{near_radii, rule};
 use constant::Constants;
 #[doc(hidden)]
 pub use constant::between;
@@ -31,6 +34,8 @@ use linear::Linears;
 use local::Shares;
 pub use missing::ChildCharges;
 use products::Sums;
+#[doc(hidden)]
+pub use values::tolerance_of_sum;
 
 /// Estimated errors of a solution. Energies are products of a charge over 4 pi eps0 and a
 /// potential; entry (i, j) of a matrix is that of excitations i and j.

@@ -6,7 +6,7 @@ use parallel::prelude::*;
 use super::super::external;
 use super::super::system::System;
 use super::ChildCharges;
-use super::close_panels::{CURVED, DEGREE, near_radii};
+use super::close_panels::{CURVED, near_radii, rule};
 use crate::Error;
 use crate::geometry::image::Image;
 use crate::geometry::neighbours::Neighbours;
@@ -20,7 +20,6 @@ use crate::quadrature::rule::Rule;
 use crate::sampling::far;
 use crate::sampling::points::QuadraturePoints;
 use crate::solve::plan::Plan;
-use crate::space::Density;
 
 /// Relative error of the fast sum: the missing charge is known to a few per cent.
 const TOLERANCE: f64 = 1e-4;
@@ -39,7 +38,7 @@ impl System {
         let mut rows = vec![0.0; self.rows.len()];
         if n > 0 {
             let sources = Sources::of(self, &self.at_places(charges));
-            let rule = Rule::of_degree(DEGREE + usize::from(self.density == Density::Linear));
+            let rule = rule(self.density);
             let sums = sources.sums(self, rule)?;
             let no_reach = vec![0.0; sources.places.len()];
             let search = Neighbours::new(&sources.places, &no_reach);

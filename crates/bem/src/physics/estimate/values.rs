@@ -6,8 +6,8 @@ use parallel::prelude::*;
 
 use super::super::system::System;
 use super::super::{Excitation, external};
-use super::close_panels::{DEGREE, Evaluation, Near, near_radii};
-use super::constant::{DEGREE as APART, WIDE};
+use super::close_panels::{Evaluation, Near, near_radii, rule};
+use super::wide;
 use crate::Error;
 use crate::constants::GROUP;
 use crate::device::{ChildValues, DeviceChildren};
@@ -19,7 +19,7 @@ use crate::quadrature::rule::Rule;
 use crate::sampling::far;
 use crate::sampling::points::QuadraturePoints;
 use crate::solve::plan::Plan;
-use crate::space::{Carrier, Density, Dofs};
+use crate::space::{Carrier, Dofs};
 
 /// Relative error of the fast sum: largest, smallest, and share of the square root of the solve's
 /// tolerance in between. Errors of energies are products of two residuals, and what the sum adds to
@@ -113,7 +113,7 @@ pub(super) fn at(
         let at = |&at: &[f64; 3]| panels.point(all.start + i, at).into();
         points.iter_mut().zip(barycentric).for_each(|(point, place)| *point = at(place));
     });
-    let rule = Rule::of_degree(DEGREE + usize::from(system.density == Density::Linear));
+    let rule = rule(system.density);
     let evaluation = Evaluation { system, rule, x, barycentric };
     let sum = Sum::new(evaluation, &points, tolerance)?;
     let reach: Vec<f64> = match sum.children {
@@ -169,6 +169,12 @@ pub(super) fn at(
     Ok(values)
 }
 
+/// Relative error of the fast sum at this number of targets, for a solve to `tolerance`.
+pub fn tolerance_of_sum(targets: usize, tolerance: f64) -> f64 {
+    let loose = (SHARE * tolerance.sqrt()).clamp(TIGHTEST, LOOSEST);
+    if targets <= FEW { TIGHTEST } else { loose }
+}
+
 /// The fast sum from the points of a rule on all panels to positions on each.
 struct Sum<'a> {
     evaluation: Evaluation<'a>,
@@ -183,8 +189,7 @@ impl<'a> Sum<'a> {
         let Evaluation { system, rule, x, barycentric } = evaluation;
         let panels = &system.panels;
         let carriers = QuadraturePoints::new(panels, rule).of_panels(system.own(panels.total()));
-        let loose = (SHARE * tolerance.sqrt()).clamp(TIGHTEST, LOOSEST);
-        let tolerance = if points.len() <= FEW { TIGHTEST } else { loose };
+        let tolerance = tolerance_of_sum(points.len(), tolerance);
         let options = fmm::Options::default()
             .tolerance(tolerance)
             .precision((tolerance < DOUBLE).then_some(fmm::Precision::Double))
@@ -223,7 +228,7 @@ impl<'a> Sum<'a> {
         let _span = tracing::debug_span!("sums and near parts on the GPU").entered();
         let Self { evaluation: Evaluation { x, .. }, mut plan, children } = self;
         let Some(children) = children else { return Ok(()) };
-        values.of_children = children.integrals(WIDE, Rule::of_degree(APART))?;
+        values.of_children = children.integrals(wide::WIDE, Rule::of_degree(wide::DEGREE))?;
         let places = values.places;
         let of_panel = values.of_panel().max(1);
         for (first, group) in (0..).step_by(GROUP).zip(x.chunks(GROUP)) {

@@ -11,6 +11,7 @@ use crate::geometry::neighbours::Neighbours;
 use crate::geometry::order::sorted;
 use crate::geometry::triangle::Vec3;
 use crate::integrals::potentials::WeightedPoints;
+use crate::quadrature::modes;
 use crate::quadrature::remainder::Remainder;
 use crate::quadrature::rule::Rule;
 
@@ -90,7 +91,7 @@ impl SurfaceCharge {
         } else {
             self.fast_sums(&places, &strengths, &points, with_gradient)?
         };
-        if self.constant && !with_gradient && !panels.are_curved() {
+        if !with_gradient && !panels.are_curved() {
             return Ok(self.with_near_potentials(targets, potential, rule));
         }
         let reach = self.reach_of_values();
@@ -135,15 +136,17 @@ impl SurfaceCharge {
         let remainder = Remainder::of(rule);
         let reach = |i: usize| {
             let panel = panels.panel(i);
-            let charge = (self.densities[i][0] * panels.areas()[i]).abs();
-            let reach = remainder.reach(panel.radius, OF_ONE * self.tolerance * size / charge);
+            let [even, slopes @ ..] =
+                modes::of_corners(self.densities[i]).map(|of| of.abs() * panels.areas()[i]);
+            let charges = [even, slopes.iter().sum()];
+            let reach = remainder.reach(panel.radius, charges, OF_ONE * self.tolerance * size);
             reach.min(self.reach * panel.diameter())
         };
         (0..panels.len()).into_par_iter().map(reach).collect()
     }
 
     /// Potentials from quadrature points, with closed forms instead of the points of near
-    /// triangles, for constant densities: triangle by triangle, one target per lane.
+    /// triangles, which are plane: triangle by triangle, one target per lane.
     fn with_near_potentials(
         &self,
         targets: &[Vec3],
@@ -206,7 +209,12 @@ impl SurfaceCharge {
             self.strengths(i, rule).for_each(|(y, q)| points.push(&y, q));
             exact.clear();
             let panel = self.panels.panel(i);
-            near.add_potentials(&panel, self.densities[i][0], &mut exact);
+            let densities = self.densities[i];
+            if self.constant {
+                near.add_potentials(&panel, densities[0], &mut exact);
+            } else {
+                near.add_linear(&panel, &[densities], std::array::from_mut(&mut exact));
+            }
             let coincident = (COINCIDENT_POTENTIALS * self.panels.radius(i)).powi(2);
             let is_coincident = |x: &[f64; 3]| {
                 self.strengths(i, rule)

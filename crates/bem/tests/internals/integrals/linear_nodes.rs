@@ -23,6 +23,19 @@ fn lanes_match_the_scalar_twin() {
         let on = [p, (p + q) * 0.5, (p + q + s) / 3.0];
         let off: Vec<Vec3> =
             (0..11).map(|_| Vec3::new(random(), random(), random()) * 3.0).collect();
+        let densities = [(); 2].map(|()| [random(), random(), random()]);
+        let mut sums = [vec![0.5; off.len()], vec![0.5; off.len()]];
+        nodes.clear();
+        off.iter().for_each(|x| nodes.push(x, random()));
+        nodes.add_linear(&source, &densities, &mut sums);
+        for (density, sums) in densities.iter().zip(&sums) {
+            for (x, sum) in off.iter().zip(sums) {
+                let values = source.linear_potentials((*x).into()).single_layer;
+                let exact: f64 = density.iter().zip(values).map(|(d, value)| d * value).sum();
+                let error = (sum - 0.5 - exact).abs();
+                assert!(error < 1e-10, "{round}: {error:.1e}");
+            }
+        }
         for potential in [Potential::Single, Potential::Double] {
             let single = potential == Potential::Single;
             nodes.clear();

@@ -4,5 +4,6 @@ mod by_points;
 mod checks;
 mod children;
 mod convergence;
+mod estimate;
 mod sampled;
 mod shared;

@@ -45,11 +45,17 @@ fn no_difference_is_larger_than_its_bound() {
 #[test]
 fn reaches_are_where_bounds_are_met() {
     let remainder = Remainder::of(Rule::of_degree(4));
-    for error in [1e-3, 1e-6, 1e-9] {
-        let distance = remainder.reach(0.1, error);
-        assert!(remainder.of_potentials(0.1, distance) <= error);
-        // Steps of tables lie between.
-        assert!(remainder.of_potentials(0.1, 0.9 * distance) > error, "{error}: {distance}");
+    for [charge, slope] in [[1.0, 0.0], [0.0, 2.0], [0.7, 0.1]] {
+        let bound = |distance: f64| {
+            charge * remainder.of_potentials(0.1, distance)
+                + slope * remainder.of_mode_potentials(0.1, distance)
+        };
+        for error in [1e-3, 1e-6, 1e-9] {
+            let distance = remainder.reach(0.1, [charge, slope], error);
+            assert!(bound(distance) <= error);
+            // Steps of tables lie between.
+            assert!(bound(0.9 * distance) > error, "{error}: {distance}");
+        }
+        assert!(remainder.reach(0.1, [charge, slope], 0.0) == f64::INFINITY);
     }
-    assert!(remainder.reach(0.1, 0.0) == f64::INFINITY);
 }

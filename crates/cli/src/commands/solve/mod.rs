@@ -252,7 +252,8 @@ fn execute(
     let mut solver = Solver::single();
     let sharing = Sharing { ranks, split, kept: kept.as_ref() };
     let solved = solve_to_goal(sharing, &mut solver, case, problem, solving, output);
-    let solved = agreed(ranks, kept.as_ref(), solved)?;
+    let solved = agreed(ranks, kept.as_ref(), solved)
+        .inspect_err(|failure| kept.iter().for_each(|kept| kept.discard_after(failure)))?;
     drop(early);
     let run = solved.as_ref().map(|Solved { problem, solution, refinement }| Run {
         case,

@@ -233,6 +233,15 @@ impl Checkpoint {
         self.flush(&mut self.state());
     }
 
+    /// Removes what was written, if a run with the same inputs would fail again.
+    pub fn discard_after(&self, failure: &Failure) {
+        if failure.exit == Exit::BadInput {
+            let mut state = self.state();
+            temporaries::remove(&self.folder);
+            state.is_there = false;
+        }
+    }
+
     /// [`Self::advise`] if there is a checkpoint.
     pub(crate) fn advised(checkpoint: Option<&Self>, failure: Failure) -> Failure {
         match checkpoint {

@@ -81,7 +81,7 @@ impl Staging {
         let folder = wrapper.path().join(own_name(&made)?);
         fs::rename(&made, &folder)?;
         let probe = folder.join("probe");
-        files::write_whole(&probe, |file| file.write_all(b"probe"))?;
+        files::write_new(&probe, |file| file.write_all(b"probe"))?;
         fs::remove_file(&probe)?;
         Ok(Self { wrapper, folder })
     }

@@ -19,6 +19,9 @@ use crate::temporaries::{self, Temporary};
 use crate::terminal::exit::{Exit, Failure};
 use crate::terminal::output::Output;
 
+/// Files that wait for the disk at the same time, at most.
+const TOGETHER: usize = 64;
+
 /// An output folder that can be written to. Dropped before [`Folder::commit`], it leaves nothing
 /// behind.
 #[derive(Debug)]
@@ -30,6 +33,8 @@ pub struct Folder {
     staging: PathBuf,
     /// Files written, by their final names.
     staged: Vec<String>,
+    /// Files among these that may not be on the disk yet.
+    unsynced: Vec<(String, File)>,
     /// Why others are not; `None` while a file that cannot be written ends the run.
     left_out: Option<Vec<Failure>>,
 }
@@ -77,7 +82,8 @@ impl Folder {
         let staging = Staging::new(&real).map_err(cannot("write to the output folder"))?;
         let (path, folder) = (path.to_owned(), staging.folder().to_owned());
         let held = Some(Held { staging, created, _lock: lock, real, previous });
-        Ok(Self { held, path, staging: folder, staged: Vec::new(), left_out: None })
+        let (staged, unsynced) = (Vec::new(), Vec::new());
+        Ok(Self { held, path, staging: folder, staged, unsynced, left_out: None })
     }
 
     /// The folder that rank 0 opens, for all ranks to write files to; `help` is what to do where
@@ -105,8 +111,8 @@ impl Folder {
                 help.to_owned(),
             ));
         }
-        let (path, staged) = (path.to_owned(), Vec::new());
-        Ok(Self { held: None, path, staging, staged, left_out: None })
+        let (path, staged, unsynced) = (path.to_owned(), Vec::new(), Vec::new());
+        Ok(Self { held: None, path, staging, staged, unsynced, left_out: None })
     }
 
     /// The checkpoint in this folder, by [`Checkpoint::open`]; `None` where another rank has the
@@ -158,7 +164,12 @@ impl Folder {
         self.left_out.as_ref().is_some_and(|failures| !failures.is_empty())
     }
 
-    fn leave_out(&mut self, failure: Failure) -> Result<(), Failure> {
+    fn leave_out(&mut self, name: &str, error: &io::Error) -> Result<(), Failure> {
+        temporaries::remove(&self.staging.join(name));
+        self.keep_failure(Failure::io("write", &self.path.join(name), error))
+    }
+
+    fn keep_failure(&mut self, failure: Failure) -> Result<(), Failure> {
         match &mut self.left_out {
             Some(failures) => {
                 failures.push(failure);
@@ -174,17 +185,28 @@ impl Folder {
         name: &str,
         write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
     ) -> Result<(), Failure> {
-        let staged = self.staging.join(name);
-        match files::write_whole(&staged, write) {
-            Ok(()) => {
+        match files::write_new(&self.staging.join(name), write) {
+            Ok(file) => {
                 self.staged.push(name.to_owned());
-                Ok(())
+                self.unsynced.push((name.to_owned(), file));
             }
-            Err(error) => {
-                temporaries::remove(&staged);
-                self.leave_out(Failure::io("write", &self.path.join(name), &error))
+            Err(error) => self.leave_out(name, &error)?,
+        }
+        // At once in the commit itself, and for that of another rank.
+        if self.held.is_none() || self.unsynced.len() == TOGETHER { self.sync() } else { Ok(()) }
+    }
+
+    /// Waits until all files are on the disk.
+    fn sync(&mut self) -> Result<(), Failure> {
+        let files = std::mem::take(&mut self.unsynced);
+        let results = files::sync_all(files.iter().map(|(_, file)| file));
+        for ((name, _), result) in files.iter().zip(results) {
+            if let Err(error) = result {
+                self.staged.retain(|staged| staged != name);
+                self.leave_out(name, &error)?;
             }
         }
+        Ok(())
     }
 
     /// Writes the page of what is staged, whose results.json will have the text `index`; whether it
@@ -192,14 +214,17 @@ impl Folder {
     pub(crate) fn stage_page(&mut self, index: &str) -> Result<bool, Failure> {
         match page::make(&self.staging, index) {
             Ok(page) => self.stage(page::FILE, |out| out.write_all(page.as_bytes()))?,
-            Err(error) => self.leave_out(error.into())?,
+            Err(error) => self.keep_failure(error.into())?,
         }
+        self.sync()?;
         Ok(self.staged.last().is_some_and(|name| name == page::FILE))
     }
 
-    /// The names of all files that the run will have written, the index among them.
-    pub(crate) fn names(&self) -> Vec<String> {
-        self.staged.iter().cloned().chain([INDEX.to_owned()]).collect()
+    /// The names of all files that the run will have written, the index among them; those that the
+    /// disk has no room for are not.
+    pub(crate) fn names(&mut self) -> Result<Vec<String>, Failure> {
+        self.sync()?;
+        Ok(self.staged.iter().cloned().chain([INDEX.to_owned()]).collect())
     }
 
     /// Lets the staged files, with `index` as results.json, take the place of the earlier run's;

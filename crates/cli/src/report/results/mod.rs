@@ -133,7 +133,7 @@ pub(crate) fn write(
     interrupt::check()?;
 
     let mut document = Document::new(run, capacitance, reduced);
-    document.files = folder.names();
+    document.files = folder.names()?;
     document.timings_s.output = Some(begun.elapsed().as_secs_f64());
     if run.has_page {
         document.files.push(page::FILE.to_owned());

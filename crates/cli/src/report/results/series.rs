@@ -73,7 +73,7 @@ impl<S: Serialize, T: Serialize> Series<S, T> {
         has_page: bool,
         started: Instant,
     ) -> Result<(String, Option<Failure>), Failure> {
-        self.files = folder.names();
+        self.files = folder.names()?;
         self.files.extend(has_page.then(|| page::FILE.to_owned()));
         self.seconds = started.elapsed().as_secs_f64();
         let mut json = json::text(self);

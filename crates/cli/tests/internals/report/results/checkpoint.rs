@@ -60,6 +60,25 @@ fn ranks_add_parts_and_remove_charges_of_their_own_alone() {
 }
 
 #[test]
+fn an_input_that_is_bad_leaves_no_checkpoint() {
+    let folder = folder();
+    let run = of_rank(folder.path(), 1, 0).unwrap();
+    let is_empty = || fs::read_dir(folder.path()).unwrap().next().is_none();
+    run.put("run1", &1);
+    run.write_all();
+    run.discard_after(&Failure::interrupted());
+    assert!(!is_empty());
+    let error = bem::Error::Length { what: "weights", expected: 1, found: 2 };
+    run.discard_after(&error.into());
+    assert!(is_empty());
+    // Where a run goes on after all, it begins a new one.
+    run.put("run2", &2);
+    run.write_all();
+    drop(run);
+    assert_eq!(of_rank(folder.path(), 1, 0).unwrap().take("run2"), Some(2));
+}
+
+#[test]
 fn an_interrupted_rank_says_how_to_go_on_where_another_has_kept_something() {
     let folder = folder();
     let [first, other] = [0, 1].map(|rank| of_rank(folder.path(), 1, rank).unwrap());
