@@ -17,9 +17,8 @@ fn long_triangles_are_uneven_where_their_sides_are_bent() {
 #[test]
 fn the_longest_needles_are_cut_across_alone() {
     let marked = |height: f64| {
-        let mut mesh = Mesh::default();
-        mesh.vertices = vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, height, 0.0]];
-        mesh.triangles = vec![[0, 1, 2]];
+        let vertices = vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, height, 0.0]];
+        let mesh = Mesh { vertices, triangles: vec![[0, 1, 2]], ..Mesh::default() };
         let mut marked = vec![(0, 2)];
         with_needles(&mesh, &mut marked);
         marked
