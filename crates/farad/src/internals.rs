@@ -48,7 +48,7 @@ pub mod layers {
 }
 
 pub mod marking {
-    pub use crate::refine::marking::{LEAST_STRETCH, LONG, MOST_BENT, evenness};
+    pub use crate::refine::marking::{LEAST_STRETCH, LONG, MOST_BENT, evenness, with_needles};
 }
 
 pub mod media_check {

@@ -475,3 +475,23 @@ fn films_in_gaps_little_wider_than_the_cutoff() {
         }
     }
 }
+
+/// A square of side 1: at its corners there is more next to the metal than across from its edges
+/// alone, by a method of moments on cells of which each is a fifth larger than the one before.
+/// Triangles at edges may be much narrower than the cutoff.
+#[test]
+fn corners_count_next_to_metal() {
+    let (eps, cutoff, exact) = (2.0, 0.0275, 1.0575);
+    let stack = Stack::default().below(Beyond::Dielectric(eps)).tolerance(1e-6);
+    let below = film("plate", Some(Toward::Layer(0)), Some(cutoff));
+    let films = vec![below.clone(), below.place(Place::Interface(0))];
+    let description = Description::default().stack(Some(stack)).films(films);
+    for grade in [2.0, 6.0] {
+        let resolution = Resolution::Elements(200);
+        let mesh = Plate { width: 1.0, height: 1.0, grade, resolution }.build().unwrap();
+        let [below, beside] = &shares(&description, &mesh, Density::Linear)[..] else { panic!() };
+        let squares = beside.participation[0] / PERMITTIVITY;
+        let on_metal = below.participation[0] * PERMITTIVITY / (eps * eps);
+        near(squares / on_metal, exact, 0.01);
+    }
+}

@@ -35,7 +35,7 @@ pub(crate) fn factor(problem: &Problem) -> f64 {
 }
 
 /// How much more a surface of this many triangles may hide than a fine one.
-fn coarse(triangles: usize) -> f64 {
+pub(crate) fn coarse(triangles: usize) -> f64 {
     1.0 + COARSE / triangles.max(1) as f64
 }
 

@@ -29,6 +29,9 @@ const ALONG: f64 = 1.5;
 /// longer ones lose digits.
 const LONGEST: f64 = 300.0;
 
+/// Those longer by this factor are cut across alone.
+const MUCH: f64 = 2.0;
+
 /// As [`LONGEST`], for curved triangles, whose integrals have no closed forms.
 const LONGEST_CURVED: f64 = 8.0;
 
@@ -248,10 +251,12 @@ pub fn evenness(order: usize, nodes: &[vector::Vector]) -> f64 {
     stretch.min(1.0 - (1.0 - LEAST_STRETCH) * bend / (MOST_BENT * height))
 }
 
-/// Marks the longest side of needles of which another side is.
-fn with_needles(mesh: &Mesh, marked: &mut Vec<Side>) {
+/// Marks the longest side of needles of which another side is; of those much longer still no other,
+/// since each step would make them longer than one cut across makes them shorter.
+pub fn with_needles(mesh: &Mesh, marked: &mut Vec<(u32, u32)>) {
     let most = if mesh.patches.is_some() { LONGEST_CURVED } else { LONGEST };
     let known: HashSet<Side> = marked.iter().copied().collect();
+    let (mut across, mut spared): (HashSet<Side>, HashSet<Side>) = Default::default();
     for (t, corners) in mesh.triangles.iter().enumerate() {
         let sides = [0, 1, 2].map(|k| side(corners[k], corners[(k + 1) % 3]));
         if !sides.iter().any(|side| known.contains(side)) {
@@ -268,10 +273,16 @@ fn with_needles(mesh: &Mesh, marked: &mut Vec<Side>) {
         };
         let [a, b, c] = places;
         let twice_area = vector::norm(vector::cross(vector::sub(b, a), vector::sub(c, a)));
-        if lengths[longest] * lengths[longest] > 2.0 * most * twice_area {
-            marked.push(sides[longest]);
+        let squared = lengths[longest] * lengths[longest];
+        if squared > 2.0 * most * twice_area {
+            across.insert(sides[longest]);
+        }
+        if squared > 2.0 * MUCH * most * twice_area {
+            spared.extend(sides);
         }
     }
+    marked.retain(|side| !spared.contains(side));
+    marked.extend(across);
     marked.sort_unstable();
     marked.dedup();
 }

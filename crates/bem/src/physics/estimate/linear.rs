@@ -13,8 +13,11 @@ use crate::integrals::linear_pair::single_layer;
 use crate::integrals::pair::PairQuadrature;
 use crate::integrals::potentials::WeightedPoints;
 
-/// Accuracy of the integrals between children.
+/// Accuracy of the integrals between children, and of triangles much longer than wide: there what
+/// is added is so nearly none that it would be that of the integrals' errors.
 const OF_CHILDREN: f64 = 1e-2;
+const OF_NEEDLES: f64 = 1e-5;
+const NEEDLE: f64 = 100.0;
 
 /// Corners of a triangle, places on a child and functions on it.
 const CORNERS: usize = 3;
@@ -261,7 +264,8 @@ fn without_linear(coefficients: DVector<f64>) -> DVector<f64> {
 /// Single-layer integrals between linear functions on the children of a triangle.
 fn between(vertices: &[crate::geometry::triangle::Vec3; 3]) -> DMatrix<f64> {
     let children: [Triangle; CHILDREN] = children(vertices);
-    let rule = PairQuadrature::new(OF_CHILDREN, 0);
+    let is_needle = children[0].slenderness() > NEEDLE;
+    let rule = PairQuadrature::new(if is_needle { OF_NEEDLES } else { OF_CHILDREN }, 0);
     let mut nodes = WeightedPoints::default();
     let mut matrix = DMatrix::zeros(FUNCTIONS, FUNCTIONS);
     for k in 0..CHILDREN {

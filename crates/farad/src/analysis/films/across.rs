@@ -4,8 +4,8 @@
 //! Next to an edge the square of the field is c^2/r on the metal and off it, with r the distance
 //! from the edge, as if the edge were alone. What lies across changes both, in opposite ways.
 
-/// One over the distances to the next edge, across the metal and across the gap next to it, and to
-/// a ground below or above; 0 without one.
+/// What lies across from an edge, or at its end: one over the distances to the next edge, across
+/// the metal and across the gap next to it, and to a ground below or above; 0 without one.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Across {
     /// Across the metal.
@@ -14,7 +14,14 @@ pub struct Across {
     pub gap: f64,
     /// To the ground.
     pub ground: f64,
+    /// The distances from a corner of the metal along the edge, in which the edge begins and ends.
+    pub corner: Option<[f64; 2]>,
 }
+
+/// At a distance s from a corner along the edge the square within d is `AT_CORNER` c^2 d/(s +
+/// `WIDTHS` d) more on the metal than off it, for each length: measured on a square.
+const AT_CORNER: f64 = 0.75;
+const WIDTHS: f64 = 8.0;
 
 /// Next to the edge of a half-plane at a height h over a ground the square of the field that its
 /// charge makes is c^2/r (1 + pi r/3h) on it and c^2/r (1 - pi r/3h) off it, by Maxwell's map
@@ -54,7 +61,13 @@ impl Across {
         let (beside, first_beside, reach_beside) = side(self.gap, self.metal);
         // The singular part itself, where one side is narrower than twice the cutoff.
         let over_ground = 2.0 * OF_GROUND * self.ground * cutoff;
-        let found = (reach / reach_beside).ln() + on_metal - beside + over_ground;
+        // What is across is nearer than the corner beyond that.
+        let reaches = self.metal.max(self.gap).recip();
+        let at_corner = self.corner.map_or(0.0, |[from, to]| {
+            let [near, far] = [from, to].map(|s| s.min(reaches) + WIDTHS * cutoff);
+            AT_CORNER * cutoff * (far / near).ln() / (to - from)
+        });
+        let found = (reach / reach_beside).ln() + on_metal - beside + over_ground + at_corner;
         More { found, apart: (on_metal - first).abs() + (beside - first_beside).abs() }
     }
 }

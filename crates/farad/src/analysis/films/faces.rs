@@ -1,7 +1,7 @@
 //! The two sides of surfaces, and the surroundings of their edges.
 
 use std::collections::HashMap;
-use std::f64::consts::TAU;
+use std::f64::consts::{PI, TAU};
 
 use mesh::creases::{self, Creases};
 use mesh::regions::{self, Places, Position};
@@ -169,6 +169,34 @@ impl<'a> Faces<'a> {
         let is_rim = |all: &[u32]| all.iter().filter(is_metal).count() == 1;
         let rims = self.at_edge.iter().filter(|(_, all)| is_rim(all));
         rims.map(|(&(p, q), _)| [p, q].map(|v| vertices[v as usize])).collect()
+    }
+
+    /// Corners of metal without thickness that stick out.
+    pub(super) fn corners(&self) -> Vec<Vector> {
+        let Problem { symmetry, mesh, conductors, .. } = self.problem;
+        let whole = symmetry.whole(mesh);
+        let count = mesh.triangles.len();
+        // The angle that metal fills at each end of a rim.
+        let mut angles: HashMap<u32, f64> = HashMap::new();
+        for (&(p, q), all) in &self.at_edge {
+            if all.len() == 1 {
+                angles.extend([(p, 0.0), (q, 0.0)]);
+            }
+        }
+        let is_metal = |t: &usize| conductors.of_triangle[t % count].is_some();
+        for t in (0..whole.triangles.len()).filter(is_metal) {
+            for (k, v) in whole.triangles[t].into_iter().enumerate() {
+                if let Some(sum) = angles.get_mut(&v) {
+                    let x = whole.corners(t);
+                    let [a, b] = [1, 2].map(|next| sub(x[(k + next) % 3], x[k]));
+                    *sum += norm(cross(a, b)).atan2(dot(a, b));
+                }
+            }
+        }
+        let sharp = |(v, angle): (u32, f64)| (angle < PI - EDGE.to_radians()).then_some(v);
+        let mut found: Vec<u32> = angles.into_iter().filter_map(sharp).collect();
+        found.sort_unstable();
+        found.into_iter().map(|v| whole.vertices[v as usize]).collect()
     }
 
     fn exponent(&self, side: &Side, [p, q]: [u32; 2]) -> f64 {

@@ -12,6 +12,7 @@ pub(crate) mod wedge;
 
 use std::f64::consts::PI;
 
+use crate::analysis::bars;
 use crate::analysis::checks;
 use crate::analysis::interface::{Analysis, Answers, ChargeOfBars, Conclusion, Results};
 use crate::problem::Problem;
@@ -28,6 +29,10 @@ use sides::{Fields, Integral, Part};
 /// constant and with linear densities: measured on strips and on meshes that an accuracy refines.
 /// Linear densities miss less, and less of what constants times powers of distances do.
 const BY_CHANCE: [f64; 2] = [0.1, 0.3];
+
+/// Coarse meshes hide no more of what missing charges change than this factor: their capacitances
+/// have the rest.
+const MOST_HIDDEN: f64 = 1.5;
 
 /// Shares of films in the energy of each conductor at 1 V.
 pub(crate) struct FilmAnalysis;
@@ -132,19 +137,36 @@ fn find(
         })
         .collect();
     for (k, unit) in units.iter().enumerate() {
-        let as_solved = of_unit(problem, &parts, k, unit)?;
+        let fields = Fields::find(problem, unit, &parts, None)?;
+        let as_solved = of_unit(problem, &parts, k, &fields);
         let Some((charges, capacitances)) = missing.charges.get(k).zip(missing.capacitances) else {
             let found = shares.iter_mut().zip(&as_solved);
             found.for_each(|(share, found)| share.participation.push(found.found.max(0.0)));
             continue;
         };
-        let completed = of_unit(problem, &parts, k, &completed(problem, unit, charges))?;
+        let response = completed(problem, unit, charges);
+        // Missing charges change the field next to metal little.
+        let fields = Fields::find(problem, &response, &parts, Some(&fields.gaps))?;
+        let completed = of_unit(problem, &parts, k, &fields);
+        let triangles = problem.conductors.of_triangle.iter();
+        let triangles = triangles.filter(|owner| **owner == Some(k as u32)).count();
+        let hidden = bars::coarse(triangles).min(MOST_HIDDEN);
         let by_chance = BY_CHANCE[usize::from(!unit.at_corners.is_empty())];
-        for (share, (before, with)) in shares.iter_mut().zip(as_solved.iter().zip(&completed)) {
+        let both = films.iter().zip(&parts).zip(as_solved.iter().zip(&completed));
+        for (share, ((film, part), (before, with))) in shares.iter_mut().zip(both) {
             let found = with.found;
             let changes = before.each.iter().zip(&with.each).map(|(a, b)| (a - b).abs());
-            let change = (found - before.found).abs() + by_chance * changes.sum::<f64>();
-            let bar = change + with.cut.abs() + (capacitances[k] * found).abs();
+            let squares = part.triangles().zip(before.each.iter().zip(&with.each));
+            let squares = squares.map(|(t, (a, b))| {
+                let (a, b) = (a.max(0.0).sqrt(), b.max(0.0).sqrt());
+                let has_turned = unit.charge[t] * (unit.charge[t] + charges[t]) < 0.0;
+                if has_turned { (a + b).powi(2) } else { (a - b).powi(2) }
+            });
+            // Squares of what is missing cancel nowhere; a cutoff leaves out the narrow triangles
+            // that miss most.
+            let squares = if film.cutoff.is_none() { squares.sum() } else { 0.0 };
+            let change = (found - before.found).abs() + by_chance * changes.sum::<f64>() + squares;
+            let bar = hidden * change + with.cut.abs() + (capacitances[k] * found).abs();
             // No film has less than nothing.
             share.participation.push(found.max(0.0));
             share.bars.push(bar.max(-found));
@@ -170,21 +192,15 @@ fn completed(problem: &Problem, unit: &bem::Response, missing: &[f64]) -> bem::R
 }
 
 /// The shares of all films for conductor `k` at 1 V.
-fn of_unit(
-    problem: &Problem,
-    parts: &[Part],
-    k: usize,
-    unit: &bem::Response,
-) -> Result<Vec<Integral>, Error> {
-    let fields = Fields::find(problem, unit, parts)?;
+fn of_unit(problem: &Problem, parts: &[Part], k: usize, fields: &Fields<'_>) -> Vec<Integral> {
     let films = &problem.description.films;
     let copies = problem.symmetry.images.copies() as f64;
     let share = |(index, (film, part)): (usize, (&Film, &Part))| {
         // Twice the energy of all fields over 4 pi eps0 at 1 V.
-        let factor = copies * film.thickness / (4.0 * PI * unit.conductor_charge[k]);
-        Integral::default().and(factor, &energy(problem, part, film, fields.gaps[index], &fields))
+        let factor = copies * film.thickness / (4.0 * PI * fields.unit.conductor_charge[k]);
+        Integral::default().and(factor, &energy(problem, part, film, fields.gaps[index], fields))
     };
-    Ok(films.iter().zip(parts).enumerate().map(share).collect())
+    films.iter().zip(parts).enumerate().map(share).collect()
 }
 
 /// The integral of the film's permittivity times the square of its field, over its surface.

@@ -21,7 +21,19 @@ impl Across {
         rims.nearest(&mut view);
         // Rounding leaves a small number where an edge goes straight on.
         let straight = |inverse: f64| if inverse * norm(along) < LEVEL { 0.0 } else { inverse };
-        Self { metal: straight(view.metal), gap: straight(view.gap), ground: 0.0 }
+        Self { metal: straight(view.metal), gap: straight(view.gap), ground: 0.0, corner: None }
+    }
+
+    /// The nearest of these corners that lies on an edge's line.
+    pub(super) fn to_corner(ends: [Vector; 2], corners: &[Vector]) -> Option<[f64; 2]> {
+        let [a, b] = ends;
+        let along = scale(1.0 / norm(sub(b, a)), sub(b, a));
+        let distances = |x: &Vector| {
+            let [to_a, to_b] = [sub(*x, a), sub(*x, b)].map(|off| dot(off, along).abs());
+            let off = norm(cross(sub(*x, a), along));
+            (off <= LEVEL * (to_a + to_b)).then(|| [to_a.min(to_b), to_a.max(to_b)])
+        };
+        corners.iter().filter_map(distances).min_by(|a, b| a[0].total_cmp(&b[0]))
     }
 }
 

@@ -9,12 +9,12 @@ use mesh::mirror::Plane;
 use mesh::vector::{Vector, add, dot, norm, scale, sub};
 use parallel::prelude::*;
 
-use super::across::{Across, More};
+use super::across::Across;
 use super::faces::{Faces, Facing};
 use super::gap::{Gap, Through};
 use super::rims::Rims;
 use super::side::{Flux, Side, normal};
-use super::squares::{self, Edge, Square, Surface};
+use super::squares::{self, AtEdge, Edge, Square, Surface};
 use crate::problem::Problem;
 use crate::problem::media::Chosen;
 use crate::problem::planes::Charged;
@@ -28,12 +28,12 @@ const ASIDE: f64 = 1e-3;
 /// Relative error of what images far away make.
 const ROUGHLY: f64 = 1e-5;
 
-/// The singular part of the square is that so near to edges, as a share of the cutoff.
+/// Squares are integrated from so near to edges on, as a share of the cutoff.
 const NEARER: f64 = 1e-6;
 
-/// What lies across from a long edge is not everywhere what it is from its middle: this share of
-/// its effect counts as uncertain.
-const OF_ACROSS: f64 = 0.25;
+/// What lies across from a long edge is not everywhere what it is from its middle, and not all
+/// corners are right angles: this share of their effect counts as uncertain.
+const OF_ACROSS: f64 = 0.1;
 
 /// Exponents of edges without thickness are no more than this.
 const OF_SHEETS: f64 = 0.5 + 1e-6;
@@ -46,19 +46,18 @@ pub(super) struct Part {
     /// For a film in an interface of layers: the sides are those of all metal that face the
     /// half-space.
     pub(super) gap: Option<Gap>,
-    /// Then the integrals from [`NEARER`] of the cutoff on and from ten times that over triangles
-    /// at edges, which differ by the singular part.
-    near: [Vec<Square>; 2],
-    /// And those from there on over all triangles, where a field of others goes through them.
+    /// Then what is within the cutoff from edges.
+    at_edges: Vec<AtEdge>,
+    /// And the integrals from [`NEARER`] of the cutoff on, where a field of others goes through the
+    /// triangles.
     to_edges: Vec<Square>,
-    /// And the excess of the square within the cutoff on metal over that off it.
-    more_on_metal: Vec<More>,
     mean_is_zero: bool,
 }
 
 /// Parts of fluxes.
 pub(super) struct Fields<'a> {
-    unit: &'a bem::Response,
+    /// The answer that they are of.
+    pub(super) unit: &'a bem::Response,
     /// All charge that acts at each triangle's place.
     charge: Vec<f64>,
     /// The mean field of both sides, where it is needed: along the normal, and along the surface.
@@ -68,11 +67,13 @@ pub(super) struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// Those that these parts need.
+    /// Those that these parts need; integrals next to metal may be those of about the same charge,
+    /// if there are some.
     pub(super) fn find(
         problem: &Problem,
         unit: &'a bem::Response,
         parts: &[Part],
+        gaps: Option<&[[Through; 2]]>,
     ) -> Result<Self, bem::Error> {
         let images = &problem.symmetry.images;
         let on_itself = |(t, q): (usize, &f64)| q * images.factor_of(0, t, 0);
@@ -135,7 +136,10 @@ impl<'a> Fields<'a> {
             Some(gap) => gap.integral(problem, own, of_metal(), field),
             None => Ok([Through::default(); 2]),
         };
-        let gaps = parts.iter().map(integral).collect::<Result<_, bem::Error>>()?;
+        let gaps = match gaps {
+            Some(known) => known.to_vec(),
+            None => parts.iter().map(integral).collect::<Result<_, bem::Error>>()?,
+        };
         Ok(Self { unit, charge, mean, gaps })
     }
 }
@@ -188,14 +192,12 @@ impl Part {
     /// layers.
     pub(super) fn more_on_metal(&self, [charges, even]: [&[f64]; 2]) -> Integral {
         let none = vec![0.0; charges.len()];
-        let [all, farther] = &self.near;
-        let of = |(k, more): (usize, &More)| {
-            let [all, farther] = [all, farther].map(|squares| squares[k].of(charges, &none));
-            let singular = (all - farther) / 10f64.ln();
+        let of = |of: &AtEdge| {
+            let (singular, more) = (of.of(charges), of.more);
             let cut = more.apart.abs() + OF_ACROSS * more.found.abs();
-            [singular * more.found, (singular * cut).abs()]
+            [singular * more.found, singular * cut]
         };
-        let each: Vec<[f64; 2]> = self.more_on_metal.par_iter().enumerate().map(of).collect();
+        let each: Vec<[f64; 2]> = self.at_edges.par_iter().map(of).collect();
         let add = |sum: [f64; 2], of: &[f64; 2]| [sum[0] + of[0], sum[1] + of[1]];
         let [found, cut] = each.iter().fold([0.0; 2], add);
         // The even field adds to it on metal, also by its product with the other; off the metal
@@ -209,6 +211,11 @@ impl Part {
         };
         // Where what is even changes within the cutoff, there is as much more of it, or less.
         Integral { found: found + of_even, each: Vec::new(), cut: cut + of_even.abs() }
+    }
+
+    /// The triangle of each side.
+    pub(super) fn triangles(&self) -> impl Iterator<Item = usize> {
+        self.sides.iter().map(|side| side.triangle as usize)
     }
 
     /// Whether there is a field along any of the surfaces.
@@ -261,8 +268,9 @@ pub(super) struct Selected {
     edges: Vec<[Option<Edge>; 3]>,
     /// Height of an interface, and the permittivity of the half-space next to it.
     interface: Option<[f64; 2]>,
-    /// All edges of metal without thickness.
+    /// All edges of metal without thickness, and corners in an interface.
     rims: Vec<[Vector; 2]>,
+    corners: Vec<Vector>,
 }
 
 /// The sides that a film is on.
@@ -354,7 +362,8 @@ fn selected(
         return Err(FilmFault::Sheet(name.unwrap_or_else(listed)));
     }
     let rims = faces.rims();
-    Ok(Selected { sides, edges, interface, rims })
+    let corners = if interface.is_some() { faces.corners() } else { Vec::new() };
+    Ok(Selected { sides, edges, interface, rims, corners })
 }
 
 /// The distance from this height to the nearest ground of the layers.
@@ -378,7 +387,7 @@ fn is_within(problem: &Problem, side: &Side, cutoff: f64, edges: &[[Option<Edge>
 impl Part {
     /// The integrals over these sides.
     pub(super) fn new(problem: &Problem, film: &Film, selected: Selected) -> Self {
-        let Selected { sides, mut edges, interface, rims } = selected;
+        let Selected { sides, mut edges, interface, rims, corners } = selected;
         let rims = Rims::new(rims);
         let ground = interface.map_or(0.0, |[height, _]| to_ground(problem, height).recip());
         edges.par_iter_mut().zip(&sides).for_each(|(edges, side)| {
@@ -389,6 +398,7 @@ impl Part {
                 let inside = squares::centroid(problem.mesh.corners(t));
                 edge.across = Across::from(edge.ends, inside, &rims);
                 edge.across.ground = ground;
+                edge.across.corner = Across::to_corner(edge.ends, &corners);
             }
         });
         let triangles: Vec<(u32, bool)> =
@@ -398,22 +408,17 @@ impl Part {
         let axis = problem.description.stack.as_ref().map_or(2, |stack| stack.axis);
         let gap =
             interface.map(|[height, eps]| Gap::new(problem, Plane { axis, at: height }, eps, from));
-        let (mut near, mut more_on_metal) = ([Vec::new(), Vec::new()], Vec::new());
-        let mut to_edges = Vec::new();
+        let (mut at_edges, mut to_edges) = (Vec::new(), Vec::new());
         let all: Vec<usize> = (0..sides.len()).collect();
         let mean_is_zero = is_even(problem);
         if gap.is_some() {
-            let has_edge = |k: &usize| edges[*k].iter().any(Option::is_some);
-            let at_edges: Vec<usize> = all.iter().copied().filter(has_edge).collect();
-            near = [NEARER, 10.0 * NEARER].map(|share| surface.beyond(share * from, &at_edges));
+            at_edges = surface.within(from);
             if !mean_is_zero {
                 to_edges = surface.beyond(NEARER * from, &all);
             }
-            let more = |&k: &usize| squares::more_on_metal(&edges[k], from);
-            more_on_metal = at_edges.iter().map(more).collect();
         }
         let squares = surface.beyond(from, &all);
-        Self { sides, squares, gap, near, to_edges, more_on_metal, mean_is_zero }
+        Self { sides, squares, gap, at_edges, to_edges, mean_is_zero }
     }
 }
 

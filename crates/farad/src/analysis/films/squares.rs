@@ -19,6 +19,9 @@ use super::rims::{self, Ends, Rims};
 const ACROSS: usize = 8;
 const AWAY: usize = 4;
 
+/// Less of a triangle is rounding.
+const ROUNDED: f64 = 1e-9;
+
 /// Where distances of the middles of a triangle and its sides are off by this share from what they
 /// are on a linear function, it is cut into pieces.
 const BENT: f64 = 0.05;
@@ -89,6 +92,24 @@ impl Square {
     pub(super) fn of(&self, charges: &[f64], even: &[f64]) -> f64 {
         let (own, even) = (charges[self.place] * self.of_charge, even[self.place]);
         own * own * self.square + 2.0 * even * own * self.first + even * even * self.area
+    }
+}
+
+/// A part of a triangle next to an edge where densities are c/sqrt(r), for any charge on it.
+#[derive(Debug)]
+pub(super) struct AtEdge {
+    /// The triangle's place in the list.
+    place: usize,
+    /// The integral of c^2 along the edge that a charge of 1 makes.
+    of_charge: f64,
+    /// The excess of the square on the metal, for each c^2.
+    pub(super) more: More,
+}
+
+impl AtEdge {
+    /// The integral of c^2 along the edge, of `charges` of the list of triangles.
+    pub(super) fn of(&self, charges: &[f64]) -> f64 {
+        charges[self.place].powi(2) * self.of_charge
     }
 }
 
@@ -177,6 +198,24 @@ impl<'a> Surface<'a> {
     /// The integrals over some of the triangles, where they are farther than `from` from edges.
     pub(super) fn beyond(&self, from: f64, which: &[usize]) -> Vec<Square> {
         which.par_iter().map(|&k| self.square(k, from)).collect()
+    }
+
+    /// What is within a cutoff from edges. All triangles there show c, the narrow ones at the very
+    /// edge with the largest errors: each counts by its area.
+    pub(super) fn within(&self, cutoff: f64) -> Vec<AtEdge> {
+        let of = |k: usize| {
+            let Cell { pieces, edge, power, .. } = &self.cells[k];
+            let across = edge.as_ref()?.across;
+            // To the middle of the metal at most.
+            let reach = cutoff.min(0.5 / across.metal);
+            let beyond = pieces.iter().flat_map(|piece| nodes(piece, 1.0, reach));
+            let beyond: f64 = beyond.map(|(weight, _)| weight).sum();
+            let all: f64 = pieces.iter().map(|piece| area(piece.corners)).sum();
+            let of_charge = (all - beyond) / reach / (power * power * self.stretch[k]);
+            let is_within = all - beyond > ROUNDED * all;
+            is_within.then(|| AtEdge { place: k, of_charge, more: across.more(cutoff) })
+        };
+        (0..self.cells.len()).into_par_iter().filter_map(of).collect()
     }
 
     fn corners(&self, k: usize) -> [Vector; 3] {
@@ -337,15 +376,4 @@ fn gauss(points: usize) -> impl Iterator<Item = (f64, f64)> {
     ];
     let half = if points == ACROSS { &EIGHT[..] } else { &FOUR[..] };
     half.iter().flat_map(|&(x, w)| [(0.5 - 0.5 * x, 0.5 * w), (0.5 + 0.5 * x, 0.5 * w)])
-}
-
-/// The excess on metal for a triangle with these edges, next to each of them by its length.
-pub(super) fn more_on_metal(edges: &[Option<Edge>; 3], cutoff: f64) -> More {
-    let length = |edge: &Edge| norm(sub(edge.ends[1], edge.ends[0]));
-    let whole: f64 = edges.iter().flatten().map(length).sum();
-    edges.iter().flatten().fold(More::default(), |sum, edge| {
-        let more = edge.across.more(cutoff);
-        let share = length(edge) / whole;
-        More { found: sum.found + share * more.found, apart: sum.apart + share * more.apart }
-    })
 }
