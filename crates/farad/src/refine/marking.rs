@@ -29,8 +29,13 @@ const ALONG: f64 = 1.5;
 /// longer ones lose digits.
 const LONGEST: f64 = 300.0;
 
-/// As [`LONGEST`], for curved triangles, whose integrals have no closed forms.
+/// As [`LONGEST`], for curved triangles, whose integrals have no closed forms, and for those that
+/// lie in a plane, as at rims: they have no fields on each other.
 const LONGEST_CURVED: f64 = 8.0;
+const LONGEST_IN_PLANE: f64 = 16.0;
+
+/// Nodes this near to the plane of the corners, relative to the longest side, lie in it.
+const IN_PLANE: f64 = 1e-9;
 
 /// Parts of curved triangles are stretched by no less, and sides of those longer than `LONG`
 /// heights bent by no more than this share of their height, where the whole is not: integrals over
@@ -250,7 +255,6 @@ pub fn evenness(order: usize, nodes: &[vector::Vector]) -> f64 {
 
 /// Marks the longest side of needles of which another side is.
 fn with_needles(mesh: &Mesh, marked: &mut Vec<Side>) {
-    let most = if mesh.patches.is_some() { LONGEST_CURVED } else { LONGEST };
     let known: HashSet<Side> = marked.iter().copied().collect();
     for (t, corners) in mesh.triangles.iter().enumerate() {
         let sides = [0, 1, 2].map(|k| side(corners[k], corners[(k + 1) % 3]));
@@ -267,7 +271,17 @@ fn with_needles(mesh: &Mesh, marked: &mut Vec<Side>) {
             2
         };
         let [a, b, c] = places;
-        let twice_area = vector::norm(vector::cross(vector::sub(b, a), vector::sub(c, a)));
+        let normal = vector::cross(vector::sub(b, a), vector::sub(c, a));
+        let twice_area = vector::norm(normal);
+        let is_in_plane = |x: &vector::Vector| {
+            let above = vector::dot(normal, vector::sub(*x, a)).abs();
+            above <= IN_PLANE * twice_area * lengths[longest]
+        };
+        let most = match &mesh.patches {
+            None => LONGEST,
+            Some(patches) if patches.of(t).iter().all(is_in_plane) => LONGEST_IN_PLANE,
+            Some(_) => LONGEST_CURVED,
+        };
         if lengths[longest] * lengths[longest] > 2.0 * most * twice_area {
             marked.push(sides[longest]);
         }
