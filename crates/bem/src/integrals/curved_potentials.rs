@@ -2,7 +2,9 @@
 //! area.
 //!
 //! A panel is cut in four until each part is far enough from the point for a rule, or so flat that
-//! the closed form of the triangle through its corners has the required accuracy.
+//! the closed form of the triangle through its corners has the required accuracy. Potentials to few
+//! digits are those of triangles that touch the panel, and a rule for what these leave, where that
+//! is enough.
 
 use std::array;
 
@@ -10,6 +12,7 @@ use simd::{Elementary, Simd, Task};
 
 use crate::geometry::patch::{CORNERS, Parameters, Parts, Patch, between};
 use crate::geometry::triangle::{Triangle, Vec3};
+use crate::integrals::curved::tangents;
 use crate::integrals::potentials::WeightedPoints;
 use crate::quadrature::curved_sums::Points;
 use crate::quadrature::modes::{self, MODES};
@@ -74,7 +77,11 @@ pub(crate) fn at_points(
         nodes: WeightedPoints::default(),
         of_modes: Default::default(),
     };
-    let all: Vec<u32> = (0..points.len() as u32).collect();
+    let all: Vec<u32> = if wanted == Wanted::Potential && accuracy >= ROUGH && cuts > 0 {
+        scan.add_touching(&moved, accuracy)
+    } else {
+        (0..points.len() as u32).collect()
+    };
     scan.add(&Piece { patch: moved, corners: CORNERS, share: 1.0 }, cuts, &all);
     scan.sums.iter().map(of_modes).collect()
 }
@@ -115,7 +122,39 @@ struct Scan {
     of_modes: [Vec<f64>; MODES],
 }
 
+/// From this accuracy on triangles that touch are tried first.
+const ROUGH: f64 = 1e-6;
+
+/// Degrees of two rules for what they leave, and others for points where these differ by more than
+/// this share of the accuracy.
+const OF_REST: [[usize; 2]; 2] = [[4, 6], [9, 13]];
+const AGREE: f64 = 0.3;
+
 impl Scan {
+    /// Adds the potentials of the triangles that touch a panel where it is nearest to the points,
+    /// and by rules what they leave; returns the points where these do not agree.
+    fn add_touching(&mut self, patch: &Patch, accuracy: f64) -> Vec<u32> {
+        let mut left: Vec<u32> = (0..self.points.len() as u32).collect();
+        for degrees in OF_REST {
+            self.nodes.clear();
+            left.iter().for_each(|&x| self.nodes.push(&self.points[x as usize], 1.0));
+            self.nodes.fill_up(&patch.at(CORNERS[0]));
+            let values = tangents::at_points(patch, &self.nodes, degrees);
+            let mut still = Vec::new();
+            for (k, &point) in left.iter().enumerate() {
+                let [a, b, c, change] = values.each_ref().map(|values| values[k]);
+                if change <= AGREE * accuracy * (a + b + c) {
+                    let sums = &mut self.sums[point as usize];
+                    sums.iter_mut().zip([a, b, c]).for_each(|(sum, value)| sum[0] = value);
+                } else {
+                    still.push(point);
+                }
+            }
+            left = still;
+        }
+        left
+    }
+
     /// Adds the contribution of a part at some of the points.
     fn add(&mut self, part: &Piece, cuts: usize, points: &[u32]) {
         let flat = part.patch.corners();

@@ -47,16 +47,17 @@ fn of_rows(kinds: [RowKind; 2], potential: Entries, fields: Both) -> Both {
 
 /// Entries of row `i` with the modes of panel `j` and of row `j` with those of `i`, each of its
 /// row's kind, over the parameters of both panels, in their own corner order; either may be an
-/// image.
+/// image. Those of potentials may be off by `least`.
 pub(super) fn exact(
     panels: &Panels,
     kinds: [RowKind; 2],
     [i, j]: [usize; 2],
     accuracy: &IntegralAccuracy,
+    least: f64,
     scratch: &mut WeightedPoints,
 ) -> Both {
     of_pair(panels, kinds, [i, j], scratch, |kernel| {
-        CurvedPair::new(kernel, accuracy.pairs, accuracy.solid_angles)
+        CurvedPair::new(kernel, accuracy.pairs, accuracy.solid_angles).allowing(least)
     })
 }
 

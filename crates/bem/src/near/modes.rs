@@ -134,6 +134,9 @@ entries!(f32, f64);
 const FAR_AWAY: f64 = 30.0;
 const OF_FAR_AWAY: usize = 7;
 
+/// Errors of integrals between curved panels as a share of those that points may have.
+const OF_SELECTION: f64 = 0.3;
+
 /// Entries between modes of linear densities.
 pub struct ModePairs<'a> {
     /// Entries between constants: kinds of rows, weights, and solid angles, which have integrals
@@ -221,6 +224,14 @@ impl ModePairs<'_> {
         [i, j].map(|k| self.even.kind(k))
     }
 
+    /// Error that an integrated entry may always have: where entries of small panels that their
+    /// points are enough for are off by more, others need not be better.
+    fn least(&self, i: usize, j: usize) -> f64 {
+        let panels = self.panels();
+        let [forth, back] = self.even.weights(panels, i, j % panels.len());
+        OF_SELECTION * self.accuracy.selection.error / forth.max(back)
+    }
+
     /// Entries of both rows of a pair, integrated over the parameters of its panels.
     fn of_curved(&self, [i, j]: [usize; 2], [forth, back]: curved::Both) -> [ModeBlock; 2] {
         let [first, second] = [i, j].map(|k| self.panels().is_mirrored(k));
@@ -233,7 +244,8 @@ impl ModePairs<'_> {
         let (panels, kind) = (self.panels(), self.even.kind(i));
         if curved::is_pair(panels, i, j) {
             let kinds = [kind, RowKind::None];
-            let both = curved::exact(panels, kinds, [i, j], &self.integrals, &mut scratch.nodes);
+            let both =
+                curved::exact(panels, kinds, [i, j], &self.integrals, 0.0, &mut scratch.nodes);
             return self.of_curved([i, j], both)[0];
         }
         let Scratch { nodes, last } = scratch;
@@ -278,8 +290,9 @@ impl PairIntegrals for ModePairs<'_> {
     fn exact(&self, i: usize, j: usize, scratch: &mut Scratch) -> [ModeBlock; 2] {
         let (panels, kinds) = (self.panels(), self.kinds(i, j));
         if curved::is_pair(panels, i, j) {
-            let nodes = &mut scratch.nodes;
-            let both = curved::exact(panels, kinds, [i, j], &self.integrals, nodes);
+            let least = self.least(i, j);
+            let both =
+                curved::exact(panels, kinds, [i, j], &self.integrals, least, &mut scratch.nodes);
             return self.of_curved([i, j], both);
         }
         // Closed forms cancel where images are far away.

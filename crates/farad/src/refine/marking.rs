@@ -32,8 +32,13 @@ const LONGEST: f64 = 300.0;
 /// Those longer by this factor are cut across alone.
 const MUCH: f64 = 2.0;
 
-/// As [`LONGEST`], for curved triangles, whose integrals have no closed forms.
+/// As [`LONGEST`], for curved triangles, whose integrals have no closed forms, and for those that
+/// lie in a plane, as at rims: they have no fields on each other.
 const LONGEST_CURVED: f64 = 8.0;
+const LONGEST_IN_PLANE: f64 = 16.0;
+
+/// Nodes this near to the plane of the corners, relative to the longest side, lie in it.
+const IN_PLANE: f64 = 1e-9;
 
 /// Parts of curved triangles are stretched by no less, and sides of those longer than `LONG`
 /// heights bent by no more than this share of their height, where the whole is not: integrals over
@@ -254,7 +259,6 @@ pub fn evenness(order: usize, nodes: &[vector::Vector]) -> f64 {
 /// Marks the longest side of needles of which another side is; of those much longer still no other,
 /// since each step would make them longer than one cut across makes them shorter.
 pub fn with_needles(mesh: &Mesh, marked: &mut Vec<(u32, u32)>) {
-    let most = if mesh.patches.is_some() { LONGEST_CURVED } else { LONGEST };
     let known: HashSet<Side> = marked.iter().copied().collect();
     let (mut across, mut spared): (HashSet<Side>, HashSet<Side>) = Default::default();
     for (t, corners) in mesh.triangles.iter().enumerate() {
@@ -272,7 +276,17 @@ pub fn with_needles(mesh: &Mesh, marked: &mut Vec<(u32, u32)>) {
             2
         };
         let [a, b, c] = places;
-        let twice_area = vector::norm(vector::cross(vector::sub(b, a), vector::sub(c, a)));
+        let normal = vector::cross(vector::sub(b, a), vector::sub(c, a));
+        let twice_area = vector::norm(normal);
+        let is_in_plane = |x: &vector::Vector| {
+            let above = vector::dot(normal, vector::sub(*x, a)).abs();
+            above <= IN_PLANE * twice_area * lengths[longest]
+        };
+        let most = match &mesh.patches {
+            None => LONGEST,
+            Some(patches) if patches.of(t).iter().all(is_in_plane) => LONGEST_IN_PLANE,
+            Some(_) => LONGEST_CURVED,
+        };
         let squared = lengths[longest] * lengths[longest];
         if squared > 2.0 * most * twice_area {
             across.insert(sides[longest]);

@@ -15,7 +15,7 @@
 mod close;
 pub(super) mod nodes;
 pub(super) mod pieces;
-mod tangents;
+pub(super) mod tangents;
 
 use std::array;
 use std::f64::consts::PI;
@@ -37,6 +37,9 @@ use pieces::{LONG, Piece, contact, cut, longness};
 
 /// Accuracy of fields as a share of that of potentials, where solid angles need no better accuracy.
 const OF_FIELDS: f64 = 0.3;
+
+/// Loosest accuracy of potentials that may have errors of a size given.
+const LOOSEST: f64 = 1e-3;
 
 /// Corners closer than this, relative to the size of both panels, coincide: those of parts are
 /// computed in two ways.
@@ -72,6 +75,7 @@ pub(crate) type Both = [Entries; 2];
 type Blocks = [Block; 2];
 
 /// Integrals between two panels.
+#[derive(Clone, Copy, Debug)]
 pub struct CurvedPair {
     kernel: Kernel,
     quadrature: PairQuadrature,
@@ -80,6 +84,8 @@ pub struct CurvedPair {
     accuracy: f64,
     /// Whether only the constant-constant entry is wanted.
     of_constants: bool,
+    /// Error of a potential's entry that is always allowed.
+    least: f64,
 }
 
 /// Error allowed for a pair, and number of cuts allowed.
@@ -105,13 +111,26 @@ impl CurvedPair {
             Kernel::Single => accuracy,
             Kernel::Adjoint | Kernel::Adjoints => (OF_FIELDS * accuracy).max(solid_angles),
         };
-        Self { kernel, quadrature, solid_angles, accuracy, of_constants: false }
+        Self { kernel, quadrature, solid_angles, accuracy, of_constants: false, least: 0.0 }
     }
 
     /// The same if entries of linear modes are not used, and may be wrong: cheaper between close
     /// panels.
     pub(crate) fn of_constants(self) -> Self {
         Self { of_constants: true, ..self }
+    }
+
+    /// The same if entries of potentials may have errors as large as this.
+    pub fn allowing(self, least: f64) -> Self {
+        Self { least, ..self }
+    }
+
+    /// The accuracy that this potential of a pair asks for.
+    fn for_potential(&self, potential: f64) -> Self {
+        let (accuracy, increment) = self.quadrature.accuracy_and_increment();
+        let accuracy = (self.least / potential).min(LOOSEST).max(accuracy);
+        let quadrature = PairQuadrature::new(accuracy, increment);
+        Self { quadrature, accuracy, ..*self }
     }
 
     /// int int m_k(s) m_l(t) k(x(s), y(t)) over the parameters of both panels, with areas 1: x is
@@ -122,25 +141,26 @@ impl CurvedPair {
         let origin = -s.at(CORNERS[0]);
         let piece = |patch: &Patch| Piece::new(patch.moved(&origin), CORNERS, patch.is_straight());
         let (s, t) = (piece(s), piece(t));
-        let allowed = self.accuracy
-            * match self.kernel {
-                Kernel::Single => t.flat.potential_at(&s.flat.centroid) / t.flat.area,
-                // Each is divided by the area of the panel with the density: the smaller one allows
-                // less error.
-                Kernel::Adjoint => 4.0 * PI * s.flat.area.min(t.flat.area) / t.flat.area,
-                Kernel::Adjoints => {
-                    4.0 * PI * s.flat.area.min(t.flat.area) / t.flat.area.max(s.flat.area)
-                }
-            };
+        if self.kernel == Kernel::Single {
+            let potential = t.flat.potential_at(&s.flat.centroid) / t.flat.area;
+            return self.for_potential(potential).sum(&s, &t, potential, scratch);
+        }
+        // Each is divided by the area of the panel with the density: the smaller one allows less
+        // error.
+        let larger = match self.kernel {
+            Kernel::Adjoints => t.flat.area.max(s.flat.area),
+            _ => t.flat.area,
+        };
+        self.sum(&s, &t, 4.0 * PI * s.flat.area.min(t.flat.area) / larger, scratch)
+    }
+
+    /// Entries to the accuracy relative to this size.
+    fn sum(&self, s: &Piece, t: &Piece, size: f64, scratch: &mut Scratch) -> Both {
+        let allowed = self.accuracy * size;
         let together = TOGETHER * (s.flat.radius + t.flat.radius);
+        let limits = Limits { allowed, cuts: CUTS, fours: CUTS_OF_CLOSE, together };
         let mut sum = Both::default();
-        self.add(
-            &s,
-            &t,
-            Limits { allowed, cuts: CUTS, fours: CUTS_OF_CLOSE, together },
-            scratch,
-            &mut sum,
-        );
+        self.add(s, t, limits, scratch, &mut sum);
         sum
     }
 

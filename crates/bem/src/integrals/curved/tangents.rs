@@ -4,9 +4,9 @@
 //! The triangle is the image of the piece's parameters under its linear map there, so that the
 //! singularity, however narrow the piece is and however it bends, is in the closed form. What is
 //! left, the difference of both kernels, is bounded, small where the piece turns by a small angle,
-//! and integrated by a rule on the piece. The closed forms of these triangles minus those of the
-//! ones through the corners are smooth enough for a rule on the other piece
-//! (docs/math.md, "Curved panels").
+//! and integrated by rules on both pieces. The closed forms of these triangles minus those of the
+//! ones through the corners change at ends of the piece: the other one is cut there until rules on
+//! its parts agree (docs/math.md, "Curved panels").
 
 use std::array;
 
@@ -16,21 +16,32 @@ use super::nodes::{dot, hats, minus, on_flat, total};
 use super::pieces::Piece;
 use super::{Both, CurvedPair, Limits, Scratch};
 use crate::constants::ON_EDGE;
+use crate::geometry::patch::{CORNERS, Parameters, Patch};
 use crate::geometry::triangle::Triangle;
 use crate::integrals::linear_nodes::Block;
 use crate::integrals::linear_pair::transposed;
-use crate::integrals::potentials::edge_potential;
+use crate::integrals::potentials::{WeightedPoints, edge_potential};
 use crate::integrals::touching::Contact;
 use crate::quadrature::curved_sums::Points;
 use crate::quadrature::rule::Rule;
 
-/// Degrees of the rules on the shorter piece and on the longer one. They differ, so that no point
-/// of one is a point of the other where pieces coincide.
+/// Degrees of the rules on the shorter piece and on the longer one, for what closed forms leave.
+/// They differ, so that no point of one is a point of the other where pieces coincide.
 const DEGREES: [[usize; 2]; 4] = [[5, 4], [8, 6], [11, 8], [15, 11]];
 
-/// Two degrees agree if they differ by this share of the allowed error: where pieces meet at a
-/// short edge or have all in common, errors are up to ten times as large as differences.
-const AGREE: f64 = 0.1;
+/// Change from one of these to the next over the one after that, where they are enough.
+const FALL: f64 = 10.0;
+
+/// Degrees of two rules on a part of the shorter piece, for closed forms.
+const OF_PARTS: [usize; 2] = [5, 8];
+
+/// Rules agree if they differ by this share of the allowed error, of either of both integrals.
+const AGREE: f64 = 0.5;
+
+/// Cuts of the shorter piece in two, after which the pair is cut instead, and the share of the
+/// allowed error that each half may have.
+const CUTS: usize = 8;
+const OF_HALVES: f64 = 0.7;
 
 impl CurvedPair {
     /// Adds the potentials of pieces of which at least one is long; `s` and `t` start with what
@@ -45,38 +56,210 @@ impl CurvedPair {
     ) {
         let is_turned = s.flat.diameter() > t.flat.diameter();
         let (outer, inner) = if is_turned { (t, s) } else { (s, t) };
-        let mut last: Option<Both> = None;
-        for [degree, of_inner] in DEGREES {
-            let points = Points::on_patch(Rule::of_degree(of_inner), &inner.patch, None);
-            let rule = Rule::of_degree(degree);
-            let block = simd::run(Tangents { s: outer, t: inner, outer: rule, inner: &points });
-            let block = if is_turned { transposed(block) } else { block };
-            let mut entries = Both::default();
-            self.add_blocks(s, t, &[block, Block::default()], &mut entries);
-            let change = last.map(|last| self.change(&entries, &last));
-            if change.is_some_and(|change| change <= AGREE * limits.allowed || limits.cuts == 0) {
-                let [flat, _] = self.flat(s, t, scratch);
-                let both = array::from_fn(|k| array::from_fn(|l| block[k][l] + flat[k][l]));
-                return self.add_blocks(s, t, &[both, Block::default()], sum);
-            }
-            last = Some(entries);
-        }
-        self.add_cut(contact, [s, t], limits, scratch, sum);
+        let is_last = limits.cuts == 0;
+        let narrow = Narrow { pair: self, outer, inner, is_last };
+        let Some(curved) = narrow.minus_flat(AGREE * limits.allowed) else {
+            return self.add_cut(contact, [s, t], limits, scratch, sum);
+        };
+        let curved = if is_turned { transposed(curved) } else { curved };
+        let [flat, _] = self.flat(s, t, scratch);
+        self.add_blocks(s, t, &[plus(&curved, &flat), Block::default()], sum);
     }
 }
 
-/// Means over points of `s` of the potentials of `t`, minus those of the flat triangles through
-/// the corners of both.
-pub(super) struct Tangents<'a> {
-    pub(super) s: &'a Piece,
-    pub(super) t: &'a Piece,
+fn plus(a: &Block, b: &Block) -> Block {
+    array::from_fn(|k| array::from_fn(|l| a[k][l] + b[k][l]))
+}
+
+/// Two pieces, of which the first is not longer.
+struct Narrow<'a> {
+    pair: &'a CurvedPair,
+    outer: &'a Piece,
+    inner: &'a Piece,
+    /// Whether the pair cannot be cut any more.
+    is_last: bool,
+}
+
+impl Narrow<'_> {
+    /// Means of potentials minus those of the flat triangles; `None` if rules do not agree.
+    fn minus_flat(&self, allowed: f64) -> Option<Block> {
+        Some(plus(&self.rest(allowed)?, &self.touching(&CORNERS, 1.0, allowed, CUTS)?))
+    }
+
+    /// Means of the potentials of `inner` minus those of the triangles that touch it.
+    fn rest(&self, allowed: f64) -> Option<Block> {
+        let mut last: Option<Block> = None;
+        let mut enough = allowed * FALL.powi(DEGREES.len() as i32 - 2);
+        for [degree, of_inner] in DEGREES {
+            let points = Points::on_patch(Rule::of_degree(of_inner), &self.inner.patch, None);
+            let [s, t] = [self.outer, self.inner];
+            let block = simd::run(Rest { s, t, outer: Rule::of_degree(degree), inner: &points });
+            if let Some(last) = last.replace(block) {
+                let change = self.change(&block, &last);
+                if change <= allowed {
+                    return Some(block);
+                }
+                if change.is_nan() || change > enough {
+                    break;
+                }
+                enough /= FALL;
+            }
+        }
+        last.filter(|_| self.is_last)
+    }
+
+    /// Means over a part of `outer`, this share of it, of the potentials of triangles that touch
+    /// `inner`, minus those of the flat triangle over its flat one.
+    fn touching(
+        &self,
+        part: &[Parameters; 3],
+        share: f64,
+        allowed: f64,
+        cuts: usize,
+    ) -> Option<Block> {
+        let [s, t] = [self.outer, self.inner];
+        let [low, high] = OF_PARTS
+            .map(|degree| simd::run(Tangents { s, t, part, share, rule: Rule::of_degree(degree) }));
+        if self.change(&high, &low) <= allowed {
+            return Some(high);
+        }
+        if cuts == 0 {
+            return self.is_last.then_some(high);
+        }
+        let [a, b, c] = longest_first(part, &s.flat);
+        let middle = [0, 1].map(|k| 0.5 * (a[k] + b[k]));
+        let half = |part: [Parameters; 3]| {
+            self.touching(&part, 0.5 * share, OF_HALVES * allowed, cuts - 1)
+        };
+        Some(plus(&half([a, middle, c])?, &half([middle, b, c])?))
+    }
+
+    /// The largest difference of wanted entries.
+    fn change(&self, a: &Block, b: &Block) -> f64 {
+        let difference = array::from_fn(|k| array::from_fn(|l| a[k][l] - b[k][l]));
+        let mut change = Both::default();
+        let blocks = [difference, Block::default()];
+        self.pair.add_blocks(self.outer, self.inner, &blocks, &mut change);
+        self.pair.change(&change, &Both::default())
+    }
+}
+
+/// Corners of a part of a triangle, from the longest edge on.
+fn longest_first(part: &[Parameters; 3], flat: &Triangle) -> [Parameters; 3] {
+    let [u, v] = [1, 2].map(|k| flat.vertices[k] - flat.vertices[0]);
+    let length = |k: usize| {
+        let [s, t] = [0, 1].map(|axis| part[(k + 1) % 3][axis] - part[k][axis]);
+        (u * s + v * t).norm_squared()
+    };
+    let longest = (0..3).fold(0, |most, k| if length(k) > length(most) { k } else { most });
+    [0, 1, 2].map(|k| part[(longest + k) % 3])
+}
+
+/// Means over points of a part of `s` of the potentials of the triangles that touch `t`, minus
+/// those of the flat triangles through the corners of both.
+struct Tangents<'a> {
+    s: &'a Piece,
+    t: &'a Piece,
+    part: &'a [Parameters; 3],
+    /// Of the parameters.
+    share: f64,
+    rule: &'static Rule,
+}
+
+/// Means over points of `s` of the potentials of points of `t`, minus those of the same points on
+/// the triangles that touch it.
+struct Rest<'a> {
+    s: &'a Piece,
+    t: &'a Piece,
     /// Of points on `s`.
-    pub(super) outer: &'static Rule,
+    outer: &'static Rule,
     /// Points on `t`.
-    pub(super) inner: &'a Points,
+    inner: &'a Points,
+}
+
+/// The triangle that touches `t` at these parameters: its first corner, seen from x, and its sides
+/// from there.
+#[inline(always)]
+fn touching<V: Simd<Scalar = f64>>(t: &Piece, x: [V; 3], [p, q]: [V; 2]) -> [[V; 3]; 3] {
+    let [along_p, along_q] = t.tangents.lanes(t.patch.order(), p, q);
+    let mut first = minus(t.patch.lanes(p, q), x);
+    for k in 0..3 {
+        first[k] = along_p[k].neg_mul_add(p, along_q[k].neg_mul_add(q, first[k]));
+    }
+    [first, along_p, along_q]
+}
+
+/// Parameters nearest to x: those of the flat triangle, after a step to the foot on the plane that
+/// touches there, where this is inside and nearer.
+#[inline(always)]
+fn nearest_on_curve<V: Simd<Scalar = f64>>(t: &Piece, x: [V; 3]) -> [V; 2] {
+    let (zero, one) = (V::zero(), V::splat(1.0));
+    let [p, q] = nearest(&t.flat, x);
+    let [u, v] = t.tangents.lanes(t.patch.order(), p, q);
+    let to = minus(x, t.patch.lanes(p, q));
+    let (uu, uv, vv) = (dot(u, u), dot(u, v), dot(v, v));
+    let (along_u, along_v) = (dot(to, u), dot(to, v));
+    let per_square = one.div(uu.mul(vv).sub(uv.mul(uv)));
+    let step = [
+        vv.mul(along_u).sub(uv.mul(along_v)).mul(per_square),
+        uu.mul(along_v).sub(uv.mul(along_u)).mul(per_square),
+    ];
+    let foot_p = p.add(step[0]).max(zero).min(one);
+    let foot_q = q.add(step[1]).max(zero).min(one.sub(foot_p));
+    let from_foot = minus(x, t.patch.lanes(foot_p, foot_q));
+    let (before, after) = (dot(to, to), dot(from_foot, from_foot));
+    [before.where_above(after, foot_p, p), before.where_above(after, foot_q, q)]
+}
+
+/// All corners of a triangle from the first and the sides there.
+#[inline(always)]
+fn corners<V: Elementary>([first, along_p, along_q]: [[V; 3]; 3]) -> [[V; 3]; 3] {
+    let (mut second, mut third) = (first, first);
+    for k in 0..3 {
+        second[k] = first[k].add(along_p[k]);
+        third[k] = first[k].add(along_q[k]);
+    }
+    [first, second, third]
 }
 
 impl Task<f64> for Tangents<'_> {
+    type Output = Block;
+
+    #[inline(always)]
+    fn run<V: Simd<Scalar = f64>>(self) -> Block {
+        let Self { s, t, part: [a, b, c], share, rule } = self;
+        let ([_, of_s, of_t], weights) = rule.lanes();
+        let mut sums = [[V::zero(); 3]; 3];
+        for at in (0..weights.len()).step_by(V::LANES) {
+            let (p, q) = (V::load(&of_s[at..]), V::load(&of_t[at..]));
+            let mut parameters = [p; 2];
+            for k in 0..2 {
+                let (first, second) = (V::splat(b[k] - a[k]), V::splat(c[k] - a[k]));
+                parameters[k] = first.mul_add(p, second.mul_add(q, V::splat(a[k])));
+            }
+            let [u, v] = parameters;
+            let flat = on_flat(&s.flat.vertices, u, v);
+            let touching = corners(touching(t, s.patch.lanes(u, v), nearest(&t.flat, flat)));
+            let mut through = [flat; 3];
+            for l in 0..3 {
+                for k in 0..3 {
+                    through[l][k] = V::splat(t.flat.vertices[l][k]).sub(flat[k]);
+                }
+            }
+            let (touching, through) = (means(&touching), means(&through));
+            let (weight, hats) = (V::load(&weights[at..]), hats(u, v));
+            for l in 0..3 {
+                let value = weight.mul(touching[l].sub(through[l]));
+                for k in 0..3 {
+                    sums[k][l] = hats[k].mul_add(value, sums[k][l]);
+                }
+            }
+        }
+        total(sums).map(|row| row.map(|sum| share * sum))
+    }
+}
+
+impl Task<f64> for Rest<'_> {
     type Output = Block;
 
     #[inline(always)]
@@ -87,35 +270,8 @@ impl Task<f64> for Tangents<'_> {
         for at in (0..weights.len()).step_by(V::LANES) {
             let (u, v) = (V::load(&of_s[at..]), V::load(&of_t[at..]));
             let x = s.patch.lanes(u, v);
-            let flat = on_flat(&s.flat.vertices, u, v);
-            let [p, q] = nearest(&t.flat, flat);
-            let [along_p, along_q] = t.tangents.lanes(t.patch.order(), p, q);
-            let touching = {
-                let at = minus(t.patch.lanes(p, q), x);
-                let mut first = at;
-                for k in 0..3 {
-                    first[k] = along_p[k].neg_mul_add(p, along_q[k].neg_mul_add(q, at[k]));
-                }
-                let (mut second, mut third) = (first, first);
-                for k in 0..3 {
-                    second[k] = first[k].add(along_p[k]);
-                    third[k] = first[k].add(along_q[k]);
-                }
-                [first, second, third]
-            };
-            let mut through = [flat; 3];
-            for l in 0..3 {
-                for k in 0..3 {
-                    through[l][k] = V::splat(t.flat.vertices[l][k]).sub(flat[k]);
-                }
-            }
-            let mut values = rest(inner, x, touching[0], [along_p, along_q]);
-            for (corners, sign) in [(&touching, 1.0), (&through, -1.0)] {
-                let of_corners = means(corners);
-                for l in 0..3 {
-                    values[l] = V::splat(sign).mul_add(of_corners[l], values[l]);
-                }
-            }
+            let here = nearest(&t.flat, on_flat(&s.flat.vertices, u, v));
+            let values = rest(inner, x, touching(t, x, here));
             let (weight, hats) = (V::load(&weights[at..]), hats(u, v));
             for l in 0..3 {
                 let value = weight.mul(values[l]);
@@ -125,6 +281,49 @@ impl Task<f64> for Tangents<'_> {
             }
         }
         total(sums)
+    }
+}
+
+/// Potentials of a patch at points, which are filled up: means for the linear functions of its
+/// corners by the second of two rules for what closed forms leave, and the largest change from the
+/// first, shape (4, points).
+pub(in crate::integrals) fn at_points(
+    patch: &Patch,
+    nodes: &WeightedPoints,
+    degrees: [usize; 2],
+) -> [Vec<f64>; 4] {
+    let rules = degrees.map(|degree| Points::on_patch(Rule::of_degree(degree), patch, None));
+    let t = Piece::new(*patch, CORNERS, false);
+    let mut values = array::from_fn(|_| vec![0.0; nodes.x.len()]);
+    simd::run(AtPoints { t: &t, nodes, rules: rules.each_ref(), values: &mut values });
+    values
+}
+
+struct AtPoints<'a> {
+    t: &'a Piece,
+    nodes: &'a WeightedPoints,
+    rules: [&'a Points; 2],
+    values: &'a mut [Vec<f64>; 4],
+}
+
+impl Task<f64> for AtPoints<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<V: Simd<Scalar = f64>>(self) {
+        let Self { t, nodes, rules, values } = self;
+        for at in (0..nodes.x.len()).step_by(V::LANES) {
+            let x = nodes.at::<V>(at);
+            let touching = touching(t, x, nearest_on_curve(t, x));
+            let closed = means(&corners(touching));
+            let (before, after) = (rest(rules[0], x, touching), rest(rules[1], x, touching));
+            let mut change = V::zero();
+            for l in 0..3 {
+                change = change.max(after[l].sub(before[l]).abs());
+                closed[l].add(after[l]).store(&mut values[l][at..]);
+            }
+            change.store(&mut values[3][at..]);
+        }
     }
 }
 
@@ -170,7 +369,7 @@ fn nearest<V: Elementary>(t: &Triangle, x: [V; 3]) -> [V; 2] {
 /// Means of 1/|y - x| over the points, minus those over the triangle that touches, for the linear
 /// functions of the corners. The triangle's first corner is seen from x.
 #[inline(always)]
-fn rest<V: Elementary>(points: &Points, x: [V; 3], corner: [V; 3], sides: [[V; 3]; 2]) -> [V; 3] {
+fn rest<V: Elementary>(points: &Points, x: [V; 3], [corner, p, q]: [[V; 3]; 3]) -> [V; 3] {
     let rule = points.rule();
     let mut sums = [V::zero(); 3];
     for (at, node) in rule.nodes().iter().enumerate() {
@@ -178,7 +377,7 @@ fn rest<V: Elementary>(points: &Points, x: [V; 3], corner: [V; 3], sides: [[V; 3
         let [first, s, t] = node.barycentric;
         let mut flat = corner;
         for k in 0..3 {
-            flat[k] = V::splat(s).mul_add(sides[0][k], V::splat(t).mul_add(sides[1][k], flat[k]));
+            flat[k] = V::splat(s).mul_add(p[k], V::splat(t).mul_add(q[k], flat[k]));
         }
         let [of_y, of_flat] = V::rsqrts_or_zero([dot(y, y), dot(flat, flat)]);
         let value = of_y.sub(of_flat);
