@@ -35,8 +35,8 @@ fn mixed() -> Mesh {
     mesh
 }
 
-/// Long blocks of text are read in pieces on all cores, others line by line: by both ways alike, and
-/// with the same faults.
+/// Long blocks of text are read in pieces on all cores, others line by line: both ways alike, with
+/// the same faults.
 #[test]
 fn pieces_of_text_are_read_as_the_whole() {
     let sphere = Sphere {

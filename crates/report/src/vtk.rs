@@ -23,7 +23,8 @@ use mesh::Mesh;
 use mesh::numbering::Numbering;
 use parallel::prelude::*;
 
-/// zlib's fastest: half the time of the middle levels for coordinates, for one byte in a hundred more.
+/// zlib's fastest: for coordinates half the time of the middle levels, and one byte in a hundred
+/// more.
 const COMPRESSION_LEVEL: u32 = 1;
 
 /// Bytes that are compressed together, a multiple of every number's size: VTK's own choice, which

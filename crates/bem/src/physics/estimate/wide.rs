@@ -71,8 +71,9 @@ impl Wide {
 }
 
 /// The integral of 1/r over pairs of points of a parallelogram with this area, these sides and this
-/// diagonal. With points u a + v b, only differences count: 2 area^2 int_0^1 int_0^1 (1 - u) (1 - v)
-/// (1 / |u a + v b| + 1 / |u a - v b|) du dv, in which radii from 0 are integrated first.
+/// diagonal. With points u a + v b, only differences count:
+/// 2 area^2 int_0^1 int_0^1 (1 - u) (1 - v) (1 / |u a + v b| + 1 / |u a - v b|) du dv,
+/// in which radii from 0 are integrated first.
 fn of_parallelogram(area: f64, [a, b]: [f64; 2], diagonal: f64) -> f64 {
     let other = (2.0 * (a * a + b * b) - diagonal * diagonal).sqrt();
     let across = [diagonal, other].map(|d| toward(a, b, d) + toward(b, a, d));
