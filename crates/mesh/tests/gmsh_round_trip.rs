@@ -60,23 +60,19 @@ fn pieces_of_text_are_read_as_the_whole() {
             lines[place] = line;
             lines.join("\n")
         };
-        let in_two = lines[place].replacen(' ', "\n", 1);
+        let in_two = lines[place].trim_end().replacen(' ', "\n", 1);
         let blank = format!("\n{}", lines[place]);
         let read = gmsh::parse(changed(&blank).as_bytes()).unwrap().0;
         assert!(read == mesh);
         for wrong in [format!("{} 1", lines[place]), format!("{}x", lines[place]), in_two] {
-            if wrong == lines[place] {
+            if wrong == lines[place].trim_end() {
                 continue;
             }
-            let fault = gmsh::parse(changed(&wrong).as_bytes()).unwrap_err();
-            let line = fault.to_string();
-            assert!(line.contains(&format!("line {}", place + 1)), "{line}");
+            let fault = gmsh::parse(changed(&wrong).as_bytes()).err();
+            let fault = fault.map(|fault| fault.to_string()).unwrap_or_default();
+            assert!(fault.contains(&format!("line {}", place + 1)), "{wrong}: {fault:?}");
         }
     }
-    // Tags that follow each other in a block, and in no other.
-    let far = file.replacen("\n5000\n", "\n900000\n", 1);
-    let renumbered = gmsh::parse(far.as_bytes());
-    assert!(renumbered.is_err() || renumbered.unwrap().0 != mesh);
 }
 
 #[test]
