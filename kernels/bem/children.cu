@@ -106,9 +106,9 @@ __device__ double of_parallelogram(double area, double a, double b, double diago
     return 2.0 * area * area * sum;
 }
 
-// Single-layer integrals between the children of each panel, [n][7], over the power 3/2 of a child's
-// area: of a child with itself, of the middle one with those at the corners, and of those at corners
-// k and k + 1. 0 where a panel's height is less than the share `wide` of its longest side.
+// Single-layer integrals between the children of each panel, over the power 3/2 of a child's area,
+// [n][7]: of a child with itself, of the middle one with those at the corners, and of those at
+// corners k and k + 1. 0 where a panel's height is less than the share `wide` of its longest side.
 extern "C" __global__ void children_integrals(const double* vertices, u32 n, double wide, const double* rule,
                                               u32 nodes_of_rule, float* integrals) {
     u32 i = blockIdx.x * THREADS + threadIdx.x;
