@@ -64,8 +64,11 @@ pub(crate) fn at_points(
     // Coordinates relative to a corner have the precision of the panel's size.
     let origin = patch.at(CORNERS[0]);
     let moved = patch.moved(&-origin);
-    // Each cut removes three quarters of the bulge.
-    let flat_enough = accuracy * round(&moved.corners()).1;
+    // Each cut removes three quarters of the bulge. Next to a point in a narrow panel parts as wide
+    // as its height contribute alone.
+    let flat = Triangle::of(moved.corners());
+    let narrow = if wanted == Wanted::Potential { flat.slenderness() } else { 1.0 };
+    let flat_enough = accuracy * round(&flat.vertices).1 / narrow;
     let cuts = if moved.is_straight() { 0 } else { CUTS };
     let radii = |degree: usize| (BELOW_BOUND / accuracy).powf(1.0 / degree as f64).max(1.5);
     let mut scan = Scan {

@@ -18,7 +18,7 @@ pub(super) struct Wide {
     /// Of a child with itself.
     own: f64,
     /// Of the middle child with those at the corners.
-    beside: [f64; 3],
+    adjacent: [f64; 3],
     /// Of the children at corners k and k + 1.
     apart: [f64; 3],
 }
@@ -36,7 +36,7 @@ impl Wide {
         }
         let own = middle.self_integral();
         // Two children on a side are a parallelogram.
-        let beside = [[l, m, n], [m, n, l], [n, l, m]]
+        let adjacent = [[l, m, n], [m, n, l], [n, l, m]]
             .map(|[p, q, side]| 0.5 * of_parallelogram(2.0 * middle.area, [p, q], side) - own);
         // The next corner's child is seen from this one's as the middle from that one turned about
         // the middle of their side.
@@ -53,19 +53,19 @@ impl Wide {
         let values = potentials.iter().zip(&at.weights).map(|(value, weight)| value * weight);
         values.enumerate().for_each(|(k, value)| apart[k / rule.len()] += value);
         // All of them are the integral over the whole, eight times a child's.
-        let right = (2.0 * own - beside.iter().sum::<f64>()) / apart.iter().sum::<f64>();
-        Some(Self { own, beside, apart: apart.map(|integral| right * integral) })
+        let right = (2.0 * own - adjacent.iter().sum::<f64>()) / apart.iter().sum::<f64>();
+        Some(Self { own, adjacent, apart: apart.map(|integral| right * integral) })
     }
 
     /// From integrals over the power 3/2 of a child's area; `None` if they are 0.
     pub(super) fn of_share(integrals: &[f32; 7], area: f64) -> Option<Self> {
         let integrals = integrals.map(|share| f64::from(share) * area * area.sqrt());
         let [own, p, q, r, ab, bc, ca] = integrals;
-        (own > 0.0).then_some(Self { own, beside: [p, q, r], apart: [ab, bc, ca] })
+        (own > 0.0).then_some(Self { own, adjacent: [p, q, r], apart: [ab, bc, ca] })
     }
 
     pub(super) fn matrix(&self) -> [[f64; 4]; 4] {
-        let (&Self { own, beside: [p, q, r], .. }, [ab, bc, ca]) = (self, self.apart);
+        let (&Self { own, adjacent: [p, q, r], .. }, [ab, bc, ca]) = (self, self.apart);
         [[own, ab, ca, p], [ab, own, bc, q], [ca, bc, own, r], [p, q, r, own]]
     }
 }

@@ -341,8 +341,7 @@ fn potentials_of_pairs_may_be_off_by_what_is_allowed() {
 }
 
 /// Potentials to few digits are those of triangles that touch the panel, to more those of its
-/// parts. Accuracies are relative to near parts, which are wider than narrow panels: bars, which
-/// these potentials are for, need 1e-3.
+/// parts; on the panel, its edges and corners, too.
 #[test]
 fn potentials_to_few_digits_are_those_to_many() {
     let round = [[0.9, 0.1, 0.2], [0.8, 0.5, 0.1], [0.8, 0.3, 0.5]];
@@ -357,13 +356,25 @@ fn potentials_to_few_digits_are_those_to_many() {
     for (name, panel) in panels {
         let normal = panel.normal([0.3, 0.3]).normalize();
         let size = (panel.at([1.0, 0.0]) - panel.at([0.0, 0.0])).norm();
-        for place in [[0.3, 0.3], [0.6, 0.3], [0.05, 0.9], [-0.3, 0.4], [1.4, -0.6], [2.0, 2.0]] {
+        let places = [
+            [0.3, 0.3],
+            [0.6, 0.3],
+            [0.6, 0.4],
+            [0.5, 0.0],
+            [0.0, 0.5],
+            [0.0, 0.0],
+            [0.05, 0.9],
+            [-0.3, 0.4],
+            [1.4, -0.6],
+            [2.0, 2.0],
+        ];
+        for place in places {
             for height in [0.0, 0.02, 0.7, 2.0] {
                 let x = panel.at(place) + height * size * normal;
                 let at = |accuracy| curved_potentials::at(&panel, &x, Wanted::Potential, accuracy);
                 let (few, many) = (at(1e-4).potential, at(1e-8).potential);
                 let found = few.iter().zip(many).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-                if found > 1e-3 * many[0] {
+                if found > 3e-4 * many[0] {
                     let found = found / many[0];
                     missed.push(format!("{name}, {place:?}, {height}: {found:.1e}"));
                 }
