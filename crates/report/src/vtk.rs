@@ -17,8 +17,7 @@ use std::io::{self, Write};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use bytemuck::Pod;
-use flate2::Compression;
-use flate2::write::ZlibEncoder;
+use flate2::{Compress, Compression, FlushCompress, Status};
 use mesh::Mesh;
 use mesh::numbering::Numbering;
 use parallel::prelude::*;
@@ -179,36 +178,54 @@ impl Array {
     fn write(&self, out: &mut impl Write, compressed: bool) -> io::Result<()> {
         write!(out, r#"<DataArray {} format="binary">"#, self.attributes())?;
         let content = if compressed { self.compressed()? } else { self.plain() };
-        out.write_all(content.as_bytes())?;
+        content.iter().try_for_each(|part| out.write_all(part.as_bytes()))?;
         writeln!(out, "</DataArray>")
     }
 
-    /// The number of bytes and the bytes, in base64.
-    fn plain(&self) -> String {
+    /// The number of bytes and the bytes, in base64, in parts.
+    fn plain(&self) -> Vec<String> {
         let mut all = bytes(&[self.bytes.len() as u64]);
         all.extend(&self.bytes);
-        BASE64_STANDARD.encode(all)
+        base64(&all)
     }
 
     /// How many blocks, the bytes of one, those of the last if it is shorter, and those of each
-    /// compressed, in base64; then the blocks, in base64.
-    pub fn compressed(&self) -> io::Result<String> {
-        let block = |bytes: &[u8]| -> io::Result<Vec<u8>> {
-            let level = Compression::new(COMPRESSION_LEVEL);
-            let mut encoder = ZlibEncoder::new(Vec::new(), level);
-            encoder.write_all(bytes)?;
-            encoder.finish()
-        };
-        let blocks: Vec<Vec<u8>> =
-            self.bytes.par_chunks(BLOCK).map(block).collect::<io::Result<_>>()?;
+    /// compressed, in base64; then the blocks, in base64, in parts.
+    ///
+    /// # Errors
+    /// Those of zlib.
+    pub fn compressed(&self) -> io::Result<Vec<String>> {
+        // One compressor for many blocks: it has ten times the memory of a block.
+        let compressor = || Compress::new(Compression::new(COMPRESSION_LEVEL), true);
+        let blocks = self.bytes.par_chunks(BLOCK).map_init(compressor, compressed_block);
+        let blocks: Vec<Vec<u8>> = blocks.collect::<io::Result<_>>()?;
         let mut header = vec![blocks.len(), BLOCK, self.bytes.len() % BLOCK];
         header.extend(blocks.iter().map(Vec::len));
         let header: Vec<u64> = header.into_iter().map(|n| n as u64).collect();
-        let content = blocks.concat();
-        let parts: Vec<String> =
-            content.par_chunks(THREES).map(|part| BASE64_STANDARD.encode(part)).collect();
-        Ok([BASE64_STANDARD.encode(bytes(&header))].into_iter().chain(parts).collect())
+        let mut parts = vec![BASE64_STANDARD.encode(bytes(&header))];
+        parts.extend(base64(&blocks.concat()));
+        Ok(parts)
     }
+}
+
+/// One block by zlib.
+fn compressed_block(compressor: &mut Compress, mut block: &[u8]) -> io::Result<Vec<u8>> {
+    compressor.reset();
+    let mut out = Vec::with_capacity(block.len());
+    loop {
+        let before = compressor.total_in();
+        let status = compressor.compress_vec(block, &mut out, FlushCompress::Finish)?;
+        if status == Status::StreamEnd {
+            return Ok(out);
+        }
+        block = &block[(compressor.total_in() - before) as usize..];
+        // What cannot be compressed gets longer by a little.
+        out.reserve(BLOCK);
+    }
+}
+
+fn base64(bytes: &[u8]) -> Vec<String> {
+    bytes.par_chunks(THREES).map(|part| BASE64_STANDARD.encode(part)).collect()
 }
 
 /// Text as the value of an attribute.

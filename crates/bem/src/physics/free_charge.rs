@@ -116,6 +116,9 @@ fn outside(rows: &Rows, m: &Member) -> f64 {
 /// enclose once more, where it amplifies less.
 pub(super) fn totals(rows: &Rows) -> Vec<Total<'_>> {
     let mut surfaces: Vec<&Closed> = rows.gauss.closed().collect();
+    if surfaces.is_empty() {
+        return Vec::new();
+    }
     surfaces.sort_by_key(|surface| surface.inside.len());
     // No field is left inside of metal.
     let solid = rows.gauss.metal.solid.iter().flat_map(|surface| &surface.members);

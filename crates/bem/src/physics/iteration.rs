@@ -4,6 +4,8 @@
 use std::cell::{Cell, RefCell};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
+use parallel::prelude::*;
+
 use super::Excitation;
 use super::rows::{Rows, largest, relative_to_action, weighted_norm};
 use crate::constants::GROUP;
@@ -14,6 +16,9 @@ use crate::solve::gmres::{GmresInfo, GmresParams, StopReason};
 use crate::solve::linear_operator::LinearOperator;
 use crate::solve::observer::Checkpoints;
 use crate::{Error, Progress, SolveOptions};
+
+/// Rows that one thread hashes.
+const SOME: usize = 16_384;
 
 /// Further solves of a state before it counts as unresolved.
 const REFINEMENTS: usize = 3;
@@ -168,11 +173,16 @@ impl<'a> Iteration<'a> {
 /// The numbers that identify the equations of excitations; an excitation that does not determine
 /// its equations, such as induced charges, has no number.
 fn numbers(rows: &Rows, purpose: &str, excitations: &[Excitation]) -> Vec<Option<u64>> {
+    let of_some = |(first, some): (usize, &[f64])| {
+        let mut hasher = DefaultHasher::new();
+        for (row, weight) in (SOME * first..).zip(some) {
+            [*weight, rows.coupling(row), rows.diagonal(row)].map(f64::to_bits).hash(&mut hasher);
+        }
+        hasher.finish()
+    };
+    let each: Vec<u64> = rows.weights.par_chunks(SOME).enumerate().map(of_some).collect();
     let mut of_rows = DefaultHasher::new();
-    purpose.hash(&mut of_rows);
-    for (row, weight) in rows.weights.iter().enumerate() {
-        [*weight, rows.coupling(row), rows.diagonal(row)].map(f64::to_bits).hash(&mut of_rows);
-    }
+    (purpose, each).hash(&mut of_rows);
     let number = |excitation: &Excitation| {
         let Excitation { potentials, charges, field, origin } = excitation;
         if !excitation.has_sources() && potentials.iter().all(|&potential| potential == 0.0) {

@@ -31,12 +31,14 @@ impl Pieces {
         panel_triangles: &[u32],
         panels: &[PanelInfo],
     ) -> Self {
-        let metal: Vec<usize> =
-            (0..panels.len()).filter(|&i| panels[i].conductor.is_some()).collect();
+        let is_metal = |&i: &usize| panels[i].conductor.is_some();
+        let metal: Vec<usize> = (0..panels.len()).into_par_iter().filter(is_metal).collect();
         let images = whole.triangles.len() / triangles.max(1);
-        let of_image =
-            |g: usize| metal.iter().map(move |&i| (g * triangles) as u32 + panel_triangles[i]);
-        let all: Vec<u32> = (0..images).flat_map(of_image).collect();
+        let triangle = |k: usize| {
+            let (g, i) = (k / metal.len(), metal[k % metal.len()]);
+            (g * triangles) as u32 + panel_triangles[i]
+        };
+        let all: Vec<u32> = (0..images * metal.len()).into_par_iter().map(triangle).collect();
         let labels = connected(whole, &all);
         let mut pieces =
             Self { of: vec![None; panels.len()], joined: vec![0; panels.len()], areas: Vec::new() };

@@ -45,6 +45,9 @@ pub(super) fn replace(
     responses: &mut [Response],
 ) -> (Vec<Replaced>, Vec<[usize; 2]>) {
     let conductors = excitations.first().map_or(0, |first| first.potentials.len());
+    if conductors < 2 {
+        return Default::default();
+    }
     // The conductor that is at potential 1.
     let unit = |excitation: &Excitation| {
         let mut held = excitation.potentials.iter().enumerate().filter(|(_, volt)| **volt != 0.0);

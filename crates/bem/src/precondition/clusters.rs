@@ -156,6 +156,9 @@ impl ClusterLevels {
 /// Panels whose corners are sorted by one thread.
 const SOME: usize = 4096;
 
+/// First bits of a vertex's hash by which vertices are shared out to threads.
+const BITS: u32 = 8;
+
 /// Pairs of clusters that share a vertex, in both orders, sorted.
 fn touching(panels: &Panels, clusters: &Clusters) -> Vec<(u32, u32)> {
     let _span = tracing::debug_span!("clusters that touch").entered();
@@ -167,33 +170,43 @@ fn touching(panels: &Panels, clusters: &Clusters) -> Vec<(u32, u32)> {
     };
     // Most corners are those of several panels of a cluster, and most of these are next to each
     // other.
-    let of_some = |(first, some): (usize, &[[Vec3; 3]])| {
+    let of_some = |own: &mut Vec<(u64, u32)>, (first, some): (usize, &[[Vec3; 3]])| {
         let corners = some.as_flattened().iter().zip(3 * SOME * first..);
-        let mut own: Vec<(u64, u32)> =
-            corners.map(|(v, at)| (vertex(v), clusters.of[at / 3])).collect();
+        own.clear();
+        own.extend(corners.map(|(v, at)| (vertex(v), clusters.of[at / 3])));
         own.sort_unstable();
         own.dedup();
-        own
+        own.clone()
     };
-    let panels = &panels.all_vertices()[..panels.len()];
-    let parts: Vec<Vec<(u64, u32)>> = panels.par_chunks(SOME).enumerate().map(of_some).collect();
-    let mut vertices = parts.concat();
-    vertices.par_sort_unstable();
-    let of_vertex = |own: &[(u64, u32)]| {
+    let parts = panels.all_vertices()[..panels.len()].par_chunks(SOME).enumerate();
+    let parts: Vec<Vec<(u64, u32)>> = parts.map_init(Vec::<(u64, u32)>::new, of_some).collect();
+    let beginning_with = |bits: usize| {
+        let first = |part: &[(u64, u32)], bits: usize| {
+            part.partition_point(|(vertex, _)| ((vertex >> (64 - BITS)) as usize) < bits)
+        };
+        let mut own = Vec::new();
+        for part in &parts {
+            own.extend_from_slice(&part[first(part, bits)..first(part, bits + 1)]);
+        }
+        own.sort_unstable();
+        own.dedup();
         // Most vertices belong to one cluster only.
-        let mut clusters: Vec<u32> = Vec::new();
-        if own[0].1 != own[own.len() - 1].1 {
-            clusters.extend(own.iter().map(|&(_, c)| c));
-            clusters.dedup();
+        let shared = own.chunk_by(|a, b| a.0 == b.0).filter(|of| of.len() <= MOST_AT_A_VERTEX);
+        let mut pairs = Vec::new();
+        for of_vertex in shared {
+            for &(_, c) in of_vertex {
+                pairs.extend(of_vertex.iter().filter(|(_, d)| *d != c).map(|(_, d)| (c, *d)));
+            }
         }
-        if clusters.len() > MOST_AT_A_VERTEX {
-            clusters.clear();
-        }
-        let pair = |c: u32| clusters.iter().filter(move |d| **d != c).map(move |&d| (c, d));
-        clusters.iter().flat_map(|&c| pair(c)).collect::<Vec<_>>()
+        sorted_once(pairs)
     };
-    let vertices: Vec<&[(u64, u32)]> = vertices.chunk_by(|a, b| a.0 == b.0).collect();
-    let mut pairs: Vec<(u32, u32)> = vertices.into_par_iter().flat_map_iter(of_vertex).collect();
+    let all = 0..1usize << BITS;
+    let pairs: Vec<Vec<(u32, u32)>> = all.into_par_iter().map(beginning_with).collect();
+    sorted_once(pairs.concat())
+}
+
+/// Sorted, each once.
+fn sorted_once(mut pairs: Vec<(u32, u32)>) -> Vec<(u32, u32)> {
     pairs.par_sort_unstable();
     pairs.dedup();
     pairs
@@ -202,11 +215,7 @@ fn touching(panels: &Panels, clusters: &Clusters) -> Vec<(u32, u32)> {
 /// As [`touching`], for unions of clusters, from the pairs of clusters.
 pub(crate) fn touching_unions(touching: &[(u32, u32)], union_of: &[u32]) -> Vec<(u32, u32)> {
     let union = |&(c, d): &(u32, u32)| (union_of[c as usize], union_of[d as usize]);
-    let mut pairs: Vec<(u32, u32)> =
-        touching.par_iter().map(union).filter(|(c, d)| c != d).collect();
-    pairs.par_sort_unstable();
-    pairs.dedup();
-    pairs
+    sorted_once(touching.par_iter().map(union).filter(|(c, d)| c != d).collect())
 }
 
 /// Panels in compact groups.

@@ -20,17 +20,23 @@ const COARSE: f64 = 40.0;
 /// This part of two states' own errors counts where errors with their signs cancel.
 const BY_CHANCE: f64 = 0.05;
 
-/// Safety factor of estimates on this problem's mesh, as its coarsest surface needs.
-pub(crate) fn factor(problem: &Problem) -> f64 {
-    let mut triangles = vec![0usize; problem.conductors.names.len()];
+/// The number of triangles of each conductor, and of interfaces.
+fn triangles(problem: &Problem) -> (Vec<usize>, usize) {
+    let mut of_conductors = vec![0; problem.conductors.names.len()];
     let mut of_interfaces = 0;
-    for owner in &problem.conductors.of_triangle {
-        match owner {
-            Some(conductor) => triangles[*conductor as usize] += 1,
-            None => of_interfaces += 1,
+    for own in problem.conductors.of_triangle.chunk_by(|a, b| a == b) {
+        match own[0] {
+            Some(conductor) => of_conductors[conductor as usize] += own.len(),
+            None => of_interfaces += own.len(),
         }
     }
-    let all = triangles.into_iter().chain([of_interfaces]).filter(|&triangles| triangles > 0);
+    (of_conductors, of_interfaces)
+}
+
+/// Safety factor of estimates on this problem's mesh, as its coarsest surface needs.
+pub(crate) fn factor(problem: &Problem) -> f64 {
+    let (of_conductors, of_interfaces) = triangles(problem);
+    let all = of_conductors.into_iter().chain([of_interfaces]).filter(|&triangles| triangles > 0);
     SAFETY * all.map(coarse).fold(1.0, f64::max)
 }
 
@@ -292,11 +298,7 @@ fn bounds(
     by_interfaces: &[Vec<f64>],
     answer: &bem::Electrostatics,
 ) -> Vec<Vec<f64>> {
-    let owner = &problem.conductors.of_triangle;
-    let count = problem.conductors.names.len();
-    let mut triangles = vec![0usize; count];
-    owner.iter().flatten().for_each(|&c| triangles[c as usize] += 1);
-    let interfaces = owner.iter().filter(|owner| owner.is_none()).count();
+    let (triangles, interfaces) = triangles(problem);
     // Sources act on everything.
     let excited = &problem.excited;
     let of_conductors = |i: usize| match excited.get(i) {

@@ -54,15 +54,15 @@ pub(crate) fn weights(problem: &Problem, density: bem::Density) -> Vec<f64> {
     let triangles = &problem.mesh.triangles;
     // Linear densities follow what rises toward sides, and curved triangles have no facets.
     let has_facets = density == bem::Density::Constant && problem.mesh.patches.is_none();
-    let [sharp, facets] = creases::at_angles(
-        &problem.mesh,
-        |t| surfaces[t],
-        [FACETS, if has_facets { PLANE } else { FACETS }],
-    );
+    let plane = if has_facets { PLANE } else { FACETS };
+    let (sharp, facets) = creases::with_facets(&problem.mesh, |t| surfaces[t], FACETS, plane);
     let sides = |[a, b, c]: [u32; 3]| [(a, b), (b, c), (c, a)];
     let mut count = vec![0u32; sharp.edges().len()];
-    for (&corners, surface) in triangles.iter().zip(&surfaces) {
-        for (a, b) in sides(corners).into_iter().filter(|_| surface.is_some()) {
+    let of_surfaces = triangles.iter().zip(&surfaces).filter(|(_, surface)| surface.is_some());
+    // Most triangles have no corner on an edge.
+    let is_near = |corners: &[u32; 3]| corners.iter().any(|&v| sharp.is_on(v));
+    for (&corners, _) in of_surfaces.filter(|(corners, _)| is_near(corners)) {
+        for (a, b) in sides(corners) {
             if let Ok(at) = sharp.edges().binary_search(&(a.min(b), a.max(b))) {
                 count[at] += 1;
             }
@@ -75,12 +75,10 @@ pub(crate) fn weights(problem: &Problem, density: bem::Density) -> Vec<f64> {
             of_vertex[v as usize] = of_vertex[v as usize].max(weight);
         }
     }
-    let of_triangle = |(&corners, owner): (&[u32; 3], &Option<u32>)| {
-        let is_facet = has_facets
-            && owner.is_some()
-            && sides(corners).into_iter().all(|(p, q)| facets.is_sharp(p, q));
+    let of_triangle = |t: usize| {
+        let is_facet = has_facets && problem.conductors.of_triangle[t].is_some() && facets[t];
         let own = if is_facet { OF_FACET } else { 1.0 };
-        corners.into_iter().map(|v| of_vertex[v as usize]).fold(own, f64::max)
+        triangles[t].into_iter().map(|v| of_vertex[v as usize]).fold(own, f64::max)
     };
-    triangles.par_iter().zip(&problem.conductors.of_triangle).map(of_triangle).collect()
+    (0..triangles.len()).into_par_iter().map(of_triangle).collect()
 }

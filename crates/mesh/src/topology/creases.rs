@@ -1,6 +1,8 @@
 //! Sharp edges of a surface: where charge densities are singular or jump, so that triangles have to
 //! be small across them.
 
+use std::sync::atomic::{AtomicU8, Ordering};
+
 use parallel::prelude::*;
 
 use crate::surface::Mesh;
@@ -50,16 +52,35 @@ pub fn find(
     surface: impl Fn(usize) -> Option<u32> + Sync,
     angle_degrees: f64,
 ) -> Creases {
-    let [creases] = at_angles(mesh, surface, [angle_degrees]);
-    creases
+    of_bends(mesh, surface, angle_degrees, |_, _| ())
 }
 
-/// As [`find`], for several angles.
-pub fn at_angles<const N: usize>(
+/// As [`find`], and for each triangle whether all of its sides would be sharp edges if planes were
+/// to differ by more than `plane_degrees`.
+pub fn with_facets(
     mesh: &Mesh,
     surface: impl Fn(usize) -> Option<u32> + Sync,
-    degrees: [f64; N],
-) -> [Creases; N] {
+    angle_degrees: f64,
+    plane_degrees: f64,
+) -> (Creases, Vec<bool>) {
+    let bent: Vec<AtomicU8> = mesh.triangles.par_iter().map(|_| AtomicU8::new(0)).collect();
+    let count = |edge: &[Side], bend: f64| {
+        if bend > plane_degrees + EQUAL {
+            let of = edge.iter().map(|side| &bent[side.triangle as usize]);
+            of.for_each(|bent| _ = bent.fetch_add(1, Ordering::Relaxed));
+        }
+    };
+    let creases = of_bends(mesh, surface, angle_degrees, count);
+    (creases, bent.into_par_iter().map(|sides| sides.into_inner() == 3).collect())
+}
+
+/// The edges that bend by more than an angle; `each` is told the bend of every edge.
+fn of_bends(
+    mesh: &Mesh,
+    surface: impl Fn(usize) -> Option<u32> + Sync,
+    angle_degrees: f64,
+    each: impl Fn(&[Side], f64) + Sync,
+) -> Creases {
     let bend = |edge: &[Side]| {
         let mut at = edge.iter().filter_map(|side| Some((side, surface(side.triangle as usize)?)));
         match (at.next(), at.next(), at.next()) {
@@ -70,22 +91,18 @@ pub fn at_angles<const N: usize>(
             _ => f64::INFINITY,
         }
     };
-    let least = degrees.iter().copied().fold(f64::INFINITY, f64::min) + EQUAL;
     let sides = Sides::of(mesh);
-    let bent = |edge: &[Side]| {
+    let sharp = |edge: &[Side]| {
         let bend = bend(edge);
-        (bend > least).then_some((bend, (edge[0].low, edge[0].high)))
+        each(edge, bend);
+        (bend > angle_degrees + EQUAL).then_some((edge[0].low, edge[0].high))
     };
-    let bent: Vec<(f64, (u32, u32))> = sides.par_edges().filter_map(bent).collect();
-    degrees.map(|degrees| {
-        let is_sharp = |(bend, _): &&(f64, (u32, u32))| *bend > degrees + EQUAL;
-        let edges: Vec<(u32, u32)> = bent.iter().filter(is_sharp).map(|&(_, ends)| ends).collect();
-        let mut on = vec![false; mesh.vertices.len()];
-        for &(p, q) in &edges {
-            (on[p as usize], on[q as usize]) = (true, true);
-        }
-        Creases { edges, on }
-    })
+    let edges: Vec<(u32, u32)> = sides.par_edges().filter_map(sharp).collect();
+    let mut on = vec![false; mesh.vertices.len()];
+    for &(p, q) in &edges {
+        (on[p as usize], on[q as usize]) = (true, true);
+    }
+    Creases { edges, on }
 }
 
 /// By how much two triangles at an edge deviate from one plane, from 0 to 180; curved ones in the

@@ -189,7 +189,7 @@ fn headers_count_blocks_and_bytes() {
     for (count, expected) in
         [(0, [0, BLOCK, 0]), (2 * BLOCK, [2, BLOCK, 0]), (BLOCK + 3, [2, BLOCK, 3])]
     {
-        let text = array("types", vec![5u8; count]).compressed().unwrap();
+        let text = array("types", vec![5u8; count]).compressed().unwrap().concat();
         let length = (8 * (3 + expected[0])).div_ceil(3) * 4;
         let header = BASE64_STANDARD.decode(&text[..length]).unwrap();
         let numbers: Vec<usize> = header
