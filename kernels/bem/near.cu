@@ -98,20 +98,47 @@ extern "C" __global__ void near_candidates(const double* centroids, const u32* o
     if (!pairs) counts[row] = found;
 }
 
-// Smallest distance of points of two panels relative to the smaller panel's width, at most 1, one
-// value per block; rule: nodes_of_rule nodes. CPU twin: closest in near/select.rs.
+// Rounding errors of heights, relative to the triangle's size.
+#define ON_PLANE 1e-9
+
+// Distance of a point from a triangle's plane, if the point is in front of or behind the triangle
+// and not on it; else infinite.
+__device__ __forceinline__ double height_above(const Corners& t, Vec x) {
+    const Vec &a = t.v[0], &b = t.v[1], &c = t.v[2];
+    Vec normal = cross(b - a, c - a);
+    double least = ON_PLANE * norm2(normal);
+    auto is_inside = [=](Vec p, Vec q) { return dot(cross(q - p, x - p), normal) > least; };
+    if (!(is_inside(a, b) && is_inside(b, c) && is_inside(c, a))) return 1e300;
+    double height = fabs(dot(x - a, normal)) / norm(normal);
+    return height > ON_PLANE * fmax(norm(b - a), norm(c - a)) ? height : 1e300;
+}
+
+// The smallest over a block, in its first thread.
+__device__ double smallest_of_block(double best) {
+    __shared__ double of_warps[THREADS / 32];
+    for (u32 d = 16; d > 0; d /= 2) best = fmin(best, __shfl_down_sync(~0u, best, d));
+    __syncthreads();
+    if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = best;
+    __syncthreads();
+    if (threadIdx.x == 0) for (u32 w = 1; w < THREADS / 32; w++) best = fmin(best, of_warps[w]);
+    return best;
+}
+
+// Smallest distance of points of two panels, and smallest height of a point of one above the other,
+// relative to the smaller panel's width, at most 1, two values per block; rule: nodes_of_rule nodes.
+// CPU twins: smallest_relative_gap and smallest_relative_height in near/select.rs.
 extern "C" __global__ void near_closest(const double* vertices, const double* areas, const double* centroids, double diameters,
                                         const Node* nodes, const u32* starts, u32 depth, u32 n, const double* rule,
                                         u32 nodes_of_rule, double* parts, const Rows* rows) {
-    __shared__ double of_warps[THREADS / 32];
     u32 i = blockIdx.x * THREADS + threadIdx.x;
-    double best = 1.0;
+    double gap = 1.0, height = 1.0;
+    auto diameter = [=](u32 k) { return centroids[4 * (u64)k + 3] / diameters; };
     auto width_of = [=](u32 k) { return 2.0 * areas[k] * diameters / centroids[4 * (u64)k + 3]; };
     for (u32 g = 0; i < n && g < images_of(rows); g++) {
         const double* c = centroids + 4 * (u64)i;
         Vec x = reflected(rows, g, {c[0], c[1], c[2]});
         Corners own = image_of(rows, g, load(vertices, i));
-        double width = width_of(i);
+        double width = width_of(i), reach = diameter(i);
         // A panel and its own image count, a panel and itself do not.
         u32 from = g ? i : i + 1;
         u32 open[40], count = 1;
@@ -119,7 +146,8 @@ extern "C" __global__ void near_closest(const double* vertices, const double* ar
         while (count) {
             u32 k = open[--count];
             Node node = nodes[k];
-            if (outside2(node, x) > 4.0 * width * width) continue;
+            double within = fmax(2.0 * width, fmax(reach, node.reach / diameters));
+            if (outside2(node, x) > within * within) continue;
             if (k < 1u << depth) {
                 open[count++] = 2 * k + 1;
                 open[count++] = 2 * k;
@@ -128,24 +156,31 @@ extern "C" __global__ void near_closest(const double* vertices, const double* ar
             u32 leaf = k - (1u << depth);
             for (u32 j = max(starts[leaf], from); j < starts[leaf + 1]; j++) {
                 const double* other = centroids + 4 * (u64)j;
-                double size = fmin(width, width_of(j));
-                if (norm(Vec{other[0], other[1], other[2]} - x) > 2.0 * size || !act(rows, g, i, j)) continue;
+                double others = width_of(j), size = fmin(width, others);
+                double distance = norm(Vec{other[0], other[1], other[2]} - x);
+                bool is_near = distance <= 2.0 * size, is_within = distance < fmax(reach, diameter(j));
+                if (!(is_near || is_within) || !act(rows, g, i, j)) continue;
                 Corners t = load(vertices, j);
+                if (is_within) {
+                    const Corners &small = width < others ? own : t, &large = width < others ? t : own;
+                    for (u32 p = 0; p < nodes_of_rule; p++)
+                        height = fmin(height, height_above(large, on(small.v, rule + 4 * p)) / size);
+                }
+                if (!is_near) continue;
                 double nearest = 1e300;
                 for (u32 p = 0; p < nodes_of_rule; p++) {
                     Vec a = on(own.v, rule + 4 * p);
                     for (u32 q = 0; q < nodes_of_rule; q++) nearest = fmin(nearest, norm2(on(t.v, rule + 4 * q) - a));
                 }
-                best = fmin(best, sqrt(nearest) / size);
+                gap = fmin(gap, sqrt(nearest) / size);
             }
         }
     }
-    for (u32 d = 16; d > 0; d /= 2) best = fmin(best, __shfl_down_sync(~0u, best, d));
-    if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = best;
-    __syncthreads();
+    gap = smallest_of_block(gap);
+    height = smallest_of_block(height);
     if (threadIdx.x) return;
-    for (u32 w = 1; w < THREADS / 32; w++) best = fmin(best, of_warps[w]);
-    parts[blockIdx.x] = best;
+    parts[2 * blockIdx.x] = gap;
+    parts[2 * blockIdx.x + 1] = height;
 }
 
 // Whether an error matters; NaN does.

@@ -109,10 +109,11 @@ impl DeviceGeometry {
         Ok(())
     }
 
-    /// As [`near::smallest_relative_gap`](crate::near::smallest_relative_gap).
-    pub fn smallest_relative_gap(&self, rule: &Rule) -> Result<f64, Error> {
+    /// As [`near::smallest_relative_gap`](crate::near::smallest_relative_gap) and
+    /// [`near::smallest_relative_height`](crate::near::smallest_relative_height).
+    pub fn smallest_relative_gap_and_height(&self, rule: &Rule) -> Result<[f64; 2], Error> {
         let blocks = self.panels.div_ceil(THREADS as usize);
-        let parts = self.device.buffer::<f64>(blocks)?;
+        let parts = self.device.buffer::<[f64; 2]>(blocks)?;
         let closest = kernels::near::Closest {
             vertices: self.vertices.pointer(),
             areas: self.areas.pointer(),
@@ -126,7 +127,8 @@ impl DeviceGeometry {
             rows: self.rows.pointer(),
         };
         self.kernel()?.over(self.panels, 1, closest)?;
-        Ok(parts.to_vec()?.into_iter().fold(1.0, f64::min))
+        let smaller = |[gap, height]: [f64; 2], [g, h]: [f64; 2]| [gap.min(g), height.min(h)];
+        Ok(parts.to_vec()?.into_iter().fold([1.0; 2], smaller))
     }
 
     /// What its tree is of.

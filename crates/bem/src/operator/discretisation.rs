@@ -84,12 +84,15 @@ impl Discretisation {
         let layout = Layout::new(sampling, partition);
         let (local, group) = (&layout.local, &*target.group);
         let geometry = on_all(group, geometry(local, &target, accuracy.selection.diameters))?;
-        let gap = match &geometry {
-            Some(geometry) => geometry.smallest_relative_gap(accuracy.rule).map_err(Error::from),
-            None => Ok(near::smallest_relative_gap(&local.panels, accuracy.rule)),
+        let distances = match &geometry {
+            Some(on_gpu) => on_gpu.smallest_relative_gap_and_height(accuracy.rule),
+            None => Ok([
+                near::smallest_relative_gap(&local.panels, accuracy.rule),
+                near::smallest_relative_height(&local.panels, accuracy.rule),
+            ]),
         };
-        let height = near::smallest_relative_height(&local.panels, accuracy.rule);
-        let gap = -collective::largest(group, -collective::agreed(group, gap)?.min(height))?;
+        let [gap, height] = collective::agreed(group, distances.map_err(Error::from))?;
+        let gap = -collective::largest(group, -gap.min(height))?;
         let accuracy = accuracy.for_gap(gap);
         Ok(Self { accuracy, layout, gap, target, kappa: 0.0, geometry })
     }

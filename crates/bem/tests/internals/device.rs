@@ -11,7 +11,7 @@ use bem::internals::device::{
 use bem::internals::geometry::{Panels, Partition, Vec3};
 use bem::internals::near::{
     Accuracy, Assembly, LayerPairs, Near, Precision, Requirements, RowKind, Selection, Sources,
-    smallest_relative_gap,
+    smallest_relative_gap, smallest_relative_height,
 };
 use bem::internals::operator::{Layer, OnHost};
 use bem::internals::precondition::{
@@ -97,6 +97,14 @@ fn rows_are_completed_as_on_processors() {
     assert!(error < 1e-12, "{error}");
 }
 
+/// The smallest gap and height between panels on the device and on processors.
+fn compare_distances(there: &DeviceGeometry, panels: &Panels, rule: &'static Rule) {
+    let found = there.smallest_relative_gap_and_height(rule).unwrap();
+    let expected = [smallest_relative_gap(panels, rule), smallest_relative_height(panels, rule)];
+    let off = |k: usize| (found[k] / expected[k] - 1.0).abs();
+    assert!(off(0).max(off(1)) < 1e-10, "gap and height {found:?} for {expected:?}");
+}
+
 #[test]
 fn near_field_and_preconditioner_match_the_processors() {
     let Some(device) = gpu("near_field_and_preconditioner_match_the_processors") else { return };
@@ -108,9 +116,7 @@ fn near_field_and_preconditioner_match_the_processors() {
         let kinds = vec![RowKind::Single; n];
         let geometry =
             || DeviceGeometry::new(&device, &panels, &kinds, selection.diameters).unwrap();
-        let (found, expected) =
-            (geometry().smallest_relative_gap(rule).unwrap(), smallest_relative_gap(&panels, rule));
-        assert!((found / expected - 1.0).abs() < 1e-10, "closest {found} for {expected}");
+        compare_distances(&geometry(), &panels, rule);
         for (precision, rounding) in [(Precision::Single, 1e-6), (Precision::Double, 1e-10)] {
             let whole = Partition::whole(panels.len());
             let assembly = assembly(&panels, &whole, &selection, precision);
@@ -444,9 +450,7 @@ fn rows_of_all_kinds_with_images_match_the_processors() {
             geometry.set_requirements(Some(&requirements), accuracy.solid_angles).unwrap();
             geometry
         };
-        let (found, expected) =
-            (geometry().smallest_relative_gap(rule).unwrap(), smallest_relative_gap(&panels, rule));
-        assert!((found / expected - 1.0).abs() < 1e-10, "closest {found} for {expected}");
+        compare_distances(&geometry(), &panels, rule);
         let double = Precision::Double;
         let whole = Partition::whole(n);
         let assembly = assembly(&panels, &whole, selection, double);

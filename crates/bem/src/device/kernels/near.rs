@@ -78,7 +78,7 @@ cuda::kernels! {
         n: u32,
         rule: Pointer<[f64; 4]> [nodes_of_rule],
         nodes_of_rule: u32,
-        parts: Pointer<f64> [blocks],
+        parts: Pointer<[f64; 2]> [blocks],
         rows: Pointer<Table> [1],
     }
     struct Select = "near_select" {
