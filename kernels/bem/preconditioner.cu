@@ -296,63 +296,9 @@ __device__ __forceinline__ u32 place_of(const u32* starts, const u32* columns, u
     return low < end && columns[low] == d ? low : ~0u;
 }
 
-// Entries of pairs (c, d) of clusters, in rows of `count` clusters, one warp each, from distances
-// alone. clusters: centre and radius; cells: centre and share of the cluster's area; cell_starts:
-// cells of each cluster; member_starts: panels of each cell; variances of the clouds: of cells, of
-// panels and of clusters. Of so many ranks this one has every ranks-th row; others' are left alone.
-extern "C" __global__ void coarse_entries(u32 count, const u32* starts, const u32* columns, const double* clusters,
-                                          const double* cells, const u32* cell_starts, const u32* member_starts,
-                                          const u32* members, const double* shares, const double* centroids,
-                                          const double* cell_variances, const double* panel_variances,
-                                          const double* cluster_variances, const Image* images, u32 image_count,
-                                          u32 rank, u32 ranks, double* entries) {
-    u64 entry = ((u64)blockIdx.x * THREADS + threadIdx.x) / 32;
-    u32 lane = threadIdx.x % 32;
-    if (entry >= starts[count]) return;
-    // The row: the last that begins here or before.
-    u32 c = 0, end = count;
-    while (end - c > 1) {
-        u32 middle = c + (end - c) / 2;
-        if (starts[middle] <= entry) c = middle;
-        else end = middle;
-    }
-    u32 d = columns ? columns[entry] : (u32)(entry - starts[c]);
-    if (d > c || c % ranks != rank) return;
-    const double *at_c = clusters + 4 * (u64)c, *at_d = clusters + 4 * (u64)d;
-    auto summed = [&](const double* p, const double* q, double variance) {
-        return over_images(images, image_count, at(p), at(q), [=](double r) { return of_clouds(r, variance); });
-    };
-    double sum = 0.0;
-    if (c != d && far_apart(images, image_count, at_c, at_d)) {
-        sum = lane == 0 ? summed(at_c, at_d, cluster_variances[c] + cluster_variances[d]) : 0.0;
-    } else {
-        u32 first = cell_starts[d], others = cell_starts[d + 1] - first;
-        u32 own = cell_starts[c], total = (cell_starts[c + 1] - own) * others;
-        for (u32 k = lane; k < total; k += 32) {
-            u32 a = own + k / others, b = first + k % others;
-            const double *p = cells + 4 * (u64)a, *q = cells + 4 * (u64)b;
-            if (a != b) {
-                sum += p[3] * q[3] * summed(p, q, cell_variances[a] + cell_variances[b]);
-                continue;
-            }
-            for (u32 i = member_starts[a]; i < member_starts[a + 1]; i++)
-                for (u32 j = member_starts[a]; j < member_starts[a + 1]; j++) {
-                    if (i == j) continue;
-                    u32 s = members[i], t = members[j];
-                    double variance = panel_variances[s] + panel_variances[t];
-                    sum += shares[s] * shares[t] * summed(centroids + 4 * (u64)s, centroids + 4 * (u64)t, variance);
-                }
-        }
-    }
-    for (u32 l = 16; l > 0; l /= 2) sum += __shfl_xor_sync(~0u, sum, l);
-    if (lane) return;
-    entries[entry] = sum;
-    u32 mirrored = place_of(starts, columns, d, c);
-    if (mirrored != ~0u) entries[mirrored] = sum;
-}
-
 // Puts the near field's entries in the place of what distances say; pair_starts, pair_columns: the
-// pairs of clusters; own: whether a row counts, all do if it is null.
+// pairs of clusters; clusters: centre and radius; cells: centres; variances of the clouds: of cells
+// and of panels; own: whether a row counts, all do if it is null.
 extern "C" __global__ void coarse_correct(u32 n, const u32* starts, const u32* columns, const VALUE* values,
                                           const double* diagonal, const u32* own, const u32* pair_starts,
                                           const u32* pair_columns, const double* clusters, const u32* cluster, const double* cells, const u32* cell,

@@ -160,6 +160,7 @@ pub mod internals {
     pub mod precondition {
         pub use crate::precondition::clusters::ClusterLevels;
         pub use crate::precondition::coarse::{Coarse, TwoLevel};
+        pub use crate::precondition::entries::Entries;
         pub use crate::precondition::gradients::Gradients;
         pub use crate::precondition::local::BatchedLdl;
         pub use crate::precondition::local_inverse::LocalInverse;

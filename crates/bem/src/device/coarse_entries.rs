@@ -1,82 +1,59 @@
-//! Entries of the coarse levels' matrices, on the device: the twin of `precondition::entries`.
+//! Entries of the coarse levels' matrices: what distances say, by
+//! [`Entries`](crate::precondition::entries::Entries), corrected by the near field on the device.
+
+use std::borrow::Cow;
 
 use cuda::{Buffer, Pointer};
 use parallel::prelude::*;
 
+use super::kernels::preconditioner::CoarseCorrect;
 use super::kernels::preconditioner::usual_macros;
-use super::kernels::preconditioner::{CoarseCorrect, CoarseEntries};
-use super::kernels::{Kernel, count, prefix_sums};
-use super::kernels::{LANES, THREADS};
+use super::kernels::{Kernel, LANES, THREADS};
 use super::near::DeviceNear;
 use crate::Error;
 use crate::collective;
 use crate::geometry::triangle::Vec3;
 use crate::precondition::clusters::{Clusters, variance_of_panel};
-use crate::precondition::entries::Adjacency;
+use crate::precondition::entries::{Adjacency, Entries};
 use crate::precondition::shared::Conductors;
 
-/// Cells of clusters and what stands for panels, on the device.
+/// Cells of clusters and what stands for the panels of the near field, on the device.
 pub(super) struct Cells<'a> {
-    groups: &'a Clusters,
-    members: Buffer<u32>,
-    member_starts: Buffer<u32>,
+    cells: &'a Clusters,
+    centres: Buffer<[f64; 4]>,
     variances: Buffer<f64>,
-    of_panels: Buffer<f64>,
-    /// Cell of each panel of the near field.
+    /// Cell and variance of each panel.
     cell_of: Buffer<u32>,
+    of_panels: Buffer<f64>,
     conductors: &'a Conductors<'a>,
-    /// `None` on a group of one, whose near field is of all panels.
-    distributed: Option<Distributed>,
-}
-
-/// The panels of all ranks, and which of them this rank owns.
-struct Distributed {
-    centroids: Buffer<[f64; 4]>,
-    is_owned: Buffer<u32>,
-    /// Variances of the panels of the near field.
-    variances: Buffer<f64>,
+    /// Which panels this rank owns; `None` if all.
+    is_owned: Option<Buffer<u32>>,
 }
 
 impl<'a> Cells<'a> {
     pub(super) fn new(
         near: &DeviceNear,
         conductors: &'a Conductors<'a>,
-        groups: &'a Clusters,
+        cells: &'a Clusters,
     ) -> Result<Self, cuda::Error> {
-        let panels = conductors.panels();
-        let device = &near.geometry.device;
-        let lengths: Vec<u32> = groups.members.iter().map(|own| own.len() as u32).collect();
+        let (panels, device) = (conductors.panels(), &near.geometry.device);
         let of_panels: Vec<f64> =
             (0..panels.len()).into_par_iter().map(|i| variance_of_panel(panels, i)).collect();
-        let is_distributed = !conductors.are_whole();
-        let cell_of = is_distributed.then(|| conductors.local_of(&groups.of));
-        let distributed = || {
-            let at = |i: usize| {
-                let centroid = panels.centroid(i);
-                [centroid.x, centroid.y, centroid.z, 0.0]
-            };
-            let centroids: Vec<[f64; 4]> = (0..panels.len()).into_par_iter().map(at).collect();
-            let is_owned: Vec<u32> = conductors.is_owned.iter().map(|&is| is.into()).collect();
-            Ok(Distributed {
-                centroids: device.upload(&centroids)?,
-                is_owned: device.upload(&is_owned)?,
-                variances: device.upload(&conductors.local_of(&of_panels))?,
-            })
-        };
+        let is_owned = || conductors.is_owned.iter().map(|&is| is.into()).collect::<Vec<u32>>();
+        let is_owned = (!conductors.are_whole()).then(|| device.upload(&is_owned()));
         Ok(Self {
-            members: device.upload(&groups.members.concat())?,
-            member_starts: device.upload(&prefix_sums(&lengths).0)?,
-            variances: device.upload(&groups.variances)?,
-            of_panels: device.upload(&of_panels)?,
-            cell_of: device.upload(cell_of.as_ref().unwrap_or(&groups.of))?,
-            distributed: is_distributed.then(distributed).transpose()?,
+            centres: device.upload(&with(&cells.centres, |_| 0.0))?,
+            variances: device.upload(&cells.variances)?,
+            cell_of: device.upload(&of_near(conductors, &cells.of))?,
+            of_panels: device.upload(&of_near(conductors, &of_panels))?,
+            is_owned: is_owned.transpose()?,
             conductors,
-            groups,
+            cells,
         })
     }
 
-    /// Entries of these pairs of clusters, or of unions of them, or of all: the twin of
-    /// [`Entries`](crate::precondition::entries::Entries). Collective.
+    /// Entries of these pairs of clusters, or of unions of them, or of all; of all only (c, d) with
+    /// c <= d in row c. Collective.
     pub(super) fn entries(
         &self,
         near: &DeviceNear,
@@ -88,7 +65,10 @@ impl<'a> Cells<'a> {
         let group = self.conductors.group();
         let mut entries = collective::agreed(&**group, own)?;
         collective::sum(&**group, &mut entries)?;
-        Ok(entries)
+        Ok(match adjacency {
+            Some(pairs) => pairs.mirrored(&entries),
+            None => entries,
+        })
     }
 
     /// Contribution of this rank to these entries.
@@ -98,84 +78,52 @@ impl<'a> Cells<'a> {
         clusters: &Clusters,
         adjacency: Option<&Adjacency>,
     ) -> Result<Vec<f64>, cuda::Error> {
-        let device = &near.geometry.device;
-        let usual = usual_macros(&near.value);
-        let (conductors, distributed) = (self.conductors, self.distributed.as_ref());
-        let shares = clusters.shares(conductors.panels());
-        let cells = self.groups;
-        let at_cell = |(own, c): (&Vec<u32>, &Vec3)| {
-            let share: f64 = own.iter().map(|&i| shares[i as usize]).sum();
-            [c.x, c.y, c.z, share]
-        };
-        let at_cells: Vec<[f64; 4]> =
-            cells.members.par_iter().zip(&cells.centres).map(at_cell).collect();
-        let mut per_cluster = vec![0; clusters.len()];
-        for own in &cells.members {
-            per_cluster[clusters.of[own[0] as usize] as usize] += 1;
-        }
-        let at_cluster = |(c, radius): (&Vec3, &f64)| [c.x, c.y, c.z, *radius];
-        let at_clusters: Vec<[f64; 4]> =
-            clusters.centres.iter().zip(&clusters.radii).map(at_cluster).collect();
-
+        let (device, conductors) = (&near.geometry.device, self.conductors);
+        let (panels, group) = (conductors.panels(), &**conductors.group());
+        let by_distances = Entries::new(panels, clusters, self.cells, group);
+        let entries = device.upload(&by_distances.by_distances(adjacency))?;
         let starts = match adjacency {
-            Some(pairs) => pairs.starts.clone(),
+            Some(pairs) => Cow::from(&pairs.starts),
             None => (0..=clusters.len()).map(|c| (c * clusters.len()) as u32).collect(),
         };
-        let pairs = starts[clusters.len()] as usize;
         let starts = device.upload(&starts)?;
         let columns = adjacency.map(|pairs| device.upload(&pairs.columns)).transpose()?;
-        // None: all columns, in each row.
-        let columns = columns.as_ref().map_or(Pointer::null(), Buffer::pointer);
-        let (at_clusters, at_cells) = (device.upload(&at_clusters)?, device.upload(&at_cells)?);
-        let cell_starts = device.upload(&prefix_sums(&per_cluster).0)?;
-        let of_near =
-            distributed.map(|_| (conductors.local_of(&shares), conductors.local_of(&clusters.of)));
-        let (shares_of_near, cluster) =
-            of_near.as_ref().map_or((&shares, &clusters.of), |(shares, of)| (shares, of));
-        let (shares_of_near, cluster) = (device.upload(shares_of_near)?, device.upload(cluster)?);
-        let shares = device.upload(&shares)?;
-        let of_clusters = device.upload(&clusters.variances)?;
-        let entries = device.buffer::<f64>(pairs)?;
-        entries.zero()?;
-        let group = conductors.group();
-        let of_near = &near.geometry.centroids;
-        let rough = CoarseEntries {
-            count: count(clusters.len()),
-            starts: starts.pointer(),
-            columns,
-            clusters: at_clusters.pointer(),
-            cells: at_cells.pointer(),
-            cell_starts: cell_starts.pointer(),
-            member_starts: self.member_starts.pointer(),
-            members: self.members.pointer(),
-            shares: shares.pointer(),
-            centroids: distributed.map_or(of_near, |all| &all.centroids).pointer(),
-            cell_variances: self.variances.pointer(),
-            panel_variances: self.of_panels.pointer(),
-            cluster_variances: of_clusters.pointer(),
-            images: near.geometry.rows.images(),
-            rank: count(group.rank()),
-            ranks: count(group.size()),
-            entries: entries.pointer(),
-        };
-        Kernel::new(device, &usual, THREADS)?.over(32 * pairs, 1, rough)?;
+        let at_clusters = device.upload(&with(&clusters.centres, |c| clusters.radii[c]))?;
+        let cluster = device.upload(&of_near(conductors, &clusters.of))?;
+        let shares = device.upload(&of_near(conductors, &clusters.shares(panels)))?;
         let corrected = CoarseCorrect {
             matrix: near.matrix(),
-            own: distributed.map_or(Pointer::null(), |all| all.is_owned.pointer()),
-            pair_starts: rough.starts,
-            pair_columns: columns,
-            clusters: rough.clusters,
+            own: self.is_owned.as_ref().map_or(Pointer::null(), Buffer::pointer),
+            pair_starts: starts.pointer(),
+            // None: all columns, in each row.
+            pair_columns: columns.as_ref().map_or(Pointer::null(), Buffer::pointer),
+            clusters: at_clusters.pointer(),
             cluster: cluster.pointer(),
-            cells: rough.cells,
+            cells: self.centres.pointer(),
             cell: self.cell_of.pointer(),
-            shares: shares_of_near.pointer(),
-            centroids: of_near.pointer(),
-            cell_variances: rough.cell_variances,
-            panel_variances: distributed.map_or(&self.of_panels, |all| &all.variances).pointer(),
-            images: rough.images,
-            entries: rough.entries,
+            shares: shares.pointer(),
+            centroids: near.geometry.centroids.pointer(),
+            cell_variances: self.variances.pointer(),
+            panel_variances: self.of_panels.pointer(),
+            images: near.geometry.rows.images(),
+            entries: entries.pointer(),
         };
-        Kernel::new(device, &usual, THREADS)?.over(LANES * near.len(), 1, corrected)?;
+        let kernel = Kernel::new(device, &usual_macros(&near.value), THREADS)?;
+        kernel.over(LANES * near.len(), 1, corrected)?;
         entries.to_vec()
     }
+}
+
+/// The values of the near field's panels among those of all.
+fn of_near<'v, T: Copy>(conductors: &Conductors<'_>, all: &'v [T]) -> Cow<'v, [T]> {
+    match conductors.are_whole() {
+        true => all.into(),
+        false => conductors.local_of(all).into(),
+    }
+}
+
+/// Centres with a number each.
+fn with(centres: &[Vec3], number: impl Fn(usize) -> f64 + Sync) -> Vec<[f64; 4]> {
+    let at = |(k, c): (usize, &Vec3)| [c.x, c.y, c.z, number(k)];
+    centres.par_iter().enumerate().map(at).collect()
 }

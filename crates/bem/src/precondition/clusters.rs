@@ -56,7 +56,7 @@ const MOST_AT_A_VERTEX: usize = 32;
 
 /// Variance of the cloud that represents a group, as a share of the mean squared distance from its
 /// centre: a disk has the energy of its cloud, 16 / (3 pi radius).
-const CLOUD: f64 = 2.0 / 9.0;
+pub(super) const CLOUD: f64 = 2.0 / 9.0;
 
 /// From this many spreads on, clouds are treated as points.
 pub const POINTS: f64 = 4.0;
@@ -90,9 +90,9 @@ pub struct ClusterLevels {
     pub groups: Clusters,
     /// If there are more than a dense matrix permits: unions of consecutive clusters, and the union
     /// of each.
-    pub(crate) unions: Option<(Clusters, Vec<u32>)>,
+    pub unions: Option<(Clusters, Vec<u32>)>,
     /// For the finest level's clusters: the cells of each, in their order,
-    pub(crate) cells: Clusters,
+    pub cells: Clusters,
     /// and pairs that share a vertex, in both orders, sorted.
     pub touching: Vec<(u32, u32)>,
 }
@@ -223,14 +223,14 @@ pub struct Clusters {
     /// Group of each panel.
     pub of: Vec<u32>,
     /// Panels of each group.
-    pub(crate) members: Vec<Vec<u32>>,
+    pub members: Vec<Vec<u32>>,
     pub(crate) areas: Vec<f64>,
-    pub(crate) centres: Vec<Vec3>,
+    pub centres: Vec<Vec3>,
     /// Distance from the centre to the farthest centroid, at least the distance from a centroid to
     /// a vertex.
     pub radii: Vec<f64>,
     /// Variances of the clouds that represent the groups.
-    pub(crate) variances: Vec<f64>,
+    pub variances: Vec<f64>,
 }
 
 /// Variance of the cloud that represents a panel.

@@ -2,7 +2,10 @@
 //! A R.
 //!
 //! As part of a preconditioner they may be approximate: distant clusters are points to each other,
-//! near ones sum over cells of a few panels, and only pairs in the near-field matrix are exact.
+//! near ones sum over parts of them down
+//! to cells of a few panels, and only pairs in the near-field matrix are exact.
+
+use std::ops::Range;
 
 use comm::Communicator;
 use parallel::prelude::*;
@@ -11,8 +14,9 @@ use crate::Error;
 use crate::collective;
 use crate::geometry::neighbours::Neighbours;
 use crate::geometry::panels::Panels;
+use crate::geometry::triangle::Vec3;
 use crate::near::Near;
-use crate::precondition::clusters::{Clusters, of_clouds, variance_of_panel};
+use crate::precondition::clusters::{CLOUD, Clusters, of_clouds, variance_of_panel};
 use crate::precondition::shared::Conductors;
 
 /// Clusters farther apart than this multiple of the sum of their radii are points to each other.
@@ -23,7 +27,7 @@ const CLOSE: f64 = 5.0;
 
 /// The pairs of clusters for which a matrix has entries: rows of columns in increasing order, each
 /// including the cluster itself.
-pub(crate) struct Adjacency {
+pub struct Adjacency {
     /// Where each row begins; last, where they end.
     pub(crate) starts: Vec<u32>,
     pub(crate) columns: Vec<u32>,
@@ -56,8 +60,19 @@ impl Adjacency {
         &self.columns[self.range(c)]
     }
 
-    pub(crate) fn range(&self, c: usize) -> std::ops::Range<usize> {
+    pub(crate) fn range(&self, c: usize) -> Range<usize> {
         self.starts[c] as usize..self.starts[c + 1] as usize
+    }
+
+    /// The entries of pairs (c, d) with c <= d, in the place of both.
+    pub(crate) fn mirrored(&self, entries: &[f64]) -> Vec<f64> {
+        let entry = |c: usize, k: usize| {
+            let d = self.columns[k];
+            let place = if (d as usize) < c { self.place(d as usize, c as u32) } else { None };
+            entries[place.unwrap_or(k)]
+        };
+        let row = |c: usize| self.range(c).map(move |k| entry(c, k));
+        (0..self.starts.len() - 1).into_par_iter().flat_map_iter(row).collect()
     }
 
     /// Index of pair (c, d).
@@ -108,34 +123,98 @@ impl<'a> KnownEntries<'a> {
 }
 
 /// Approximate entries of pairs of clusters.
-pub(crate) struct Entries<'a> {
+pub struct Entries<'a> {
     panels: &'a Panels,
     clusters: &'a Clusters,
     cells: &'a Clusters,
     /// Each panel's share of its cluster's area.
     shares: Vec<f64>,
-    /// Cells of each cluster, with their shares of its area.
-    cells_of: Vec<Vec<(usize, f64)>>,
+    /// Trees over the cells of each cluster, one after the other.
+    nodes: Vec<Node>,
+    /// Where the tree of each cluster begins.
+    roots: Vec<usize>,
     /// Ranks that share the rows; each knows its own rows.
     group: &'a dyn Communicator,
 }
 
+/// Some consecutive cells of a cluster, as a cloud. Its halves, if there are several, are the next
+/// node and the one after that one's tree, which has two nodes less one for each cell.
+struct Node {
+    /// Share of the cluster's area.
+    share: f64,
+    centre: Vec3,
+    radius: f64,
+    variance: f64,
+    /// The cells.
+    first: u32,
+    count: u32,
+}
+
+impl Node {
+    /// Both halves of some cells.
+    fn of_halves(a: &Self, b: &Self) -> Self {
+        let share = a.share + b.share;
+        let centre = (a.centre * a.share + b.centre * b.share) / share;
+        let apart = |half: &Self| (half.centre - centre).norm();
+        let variance =
+            |half: &Self| half.share / share * (CLOUD * apart(half).powi(2) + half.variance);
+        Self {
+            share,
+            centre,
+            radius: (apart(a) + a.radius).max(apart(b) + b.radius),
+            variance: variance(a) + variance(b),
+            first: a.first,
+            count: a.count + b.count,
+        }
+    }
+}
+
+/// Appends the tree over some cells.
+fn grow(nodes: &mut Vec<Node>, cells: Range<usize>, leaf: &impl Fn(usize) -> Node) {
+    let (own, middle) = (nodes.len(), cells.start + cells.len() / 2);
+    nodes.push(leaf(cells.start));
+    if cells.len() > 1 {
+        grow(nodes, cells.start..middle, leaf);
+        let right = nodes.len();
+        grow(nodes, middle..cells.end, leaf);
+        nodes[own] = Node::of_halves(&nodes[own + 1], &nodes[right]);
+    }
+}
+
 impl<'a> Entries<'a> {
-    /// For clusters, each made of whole cells.
-    pub(crate) fn new(
+    /// For clusters, each made of consecutive cells.
+    pub fn new(
         panels: &'a Panels,
         clusters: &'a Clusters,
         cells: &'a Clusters,
         group: &'a dyn Communicator,
     ) -> Self {
         let shares = clusters.shares(panels);
-        let mut cells_of = vec![Vec::new(); clusters.len()];
-        for (cell, members) in cells.members.iter().enumerate() {
-            let share: f64 = members.iter().map(|&i| shares[i as usize]).sum();
-            let cluster = clusters.of[members[0] as usize];
-            cells_of[cluster as usize].push((cell, share));
+        let leaf = |cell: usize| Node {
+            share: cells.members[cell].iter().map(|&i| shares[i as usize]).sum(),
+            centre: cells.centres[cell],
+            radius: cells.radii[cell],
+            variance: cells.variances[cell],
+            first: cell as u32,
+            count: 1,
+        };
+        let mut counts = vec![0; clusters.len()];
+        for own in &cells.members {
+            counts[clusters.of[own[0] as usize] as usize] += 1;
         }
-        Self { panels, clusters, cells, shares, cells_of, group }
+        let mut starts = vec![0];
+        starts.extend(counts.iter().scan(0, |end, count| {
+            *end += count;
+            Some(*end)
+        }));
+        let tree = |c: usize| {
+            let mut nodes = Vec::with_capacity(2 * counts[c]);
+            grow(&mut nodes, starts[c]..starts[c + 1], &leaf);
+            nodes
+        };
+        let nodes = (0..clusters.len()).into_par_iter().flat_map_iter(tree).collect();
+        let roots = (0..clusters.len()).map(|c| 2 * starts[c] - c).collect();
+        Self { panels, clusters, cells, shares, nodes, roots, group }
     }
 
     /// Whether this rank computes the distance-based entries of a row.
@@ -149,15 +228,28 @@ impl<'a> Entries<'a> {
         Ok(entries)
     }
 
+    /// What distances say of these pairs, or of all, in the rows that this rank computes: (c, d)
+    /// with c <= d in row c, without panels by themselves, zero elsewhere.
+    pub fn by_distances(&self, pairs: Option<&Adjacency>) -> Vec<f64> {
+        let count = self.clusters.len();
+        let entry = |c: usize, d: usize| {
+            if d < c || !self.is_own(c) { 0.0 } else { self.by_distance(c, d) }
+        };
+        let row = |c: usize| -> Vec<f64> {
+            match pairs {
+                Some(pairs) => pairs.row(c).iter().map(|&d| entry(c, d as usize)).collect(),
+                None => (0..count).map(|d| entry(c, d)).collect(),
+            }
+        };
+        let _span = tracing::debug_span!("rows of the coarse level by distances").entered();
+        (0..count).into_par_iter().flat_map_iter(row).collect()
+    }
+
     /// Entries of all pairs, corrected by the near field: (c, d) with c <= d in row c, zero
     /// elsewhere. Collective.
     pub(crate) fn of_all(&self, near: &KnownEntries<'_>) -> Result<Vec<f64>, Error> {
         let count = self.clusters.len();
-        let mut entries = vec![0.0; count * count];
-        entries.par_chunks_mut(count).enumerate().for_each(|(c, row)| {
-            let own = if self.is_own(c) { c..count } else { 0..0 };
-            own.for_each(|d| row[d] = self.by_distances(c, d));
-        });
+        let mut entries = self.by_distances(None);
         self.correct(near, &mut entries, |c, d| Some(c * count + d));
         self.of_all_ranks(entries)
     }
@@ -168,25 +260,9 @@ impl<'a> Entries<'a> {
         adjacency: &Adjacency,
         near: &KnownEntries<'_>,
     ) -> Result<Vec<f64>, Error> {
-        let row = |c: usize| {
-            adjacency.row(c).iter().map(move |&d| {
-                let d = d as usize;
-                if d < c || !self.is_own(c) { 0.0 } else { self.by_distances(c, d) }
-            })
-        };
-        let mut entries: Vec<f64> =
-            (0..self.clusters.len()).into_par_iter().flat_map_iter(row).collect();
+        let mut entries = self.by_distances(Some(adjacency));
         self.correct(near, &mut entries, |c, d| adjacency.place(c, d as u32));
-        let mut entries = self.of_all_ranks(entries)?;
-        for c in 0..self.clusters.len() {
-            for k in adjacency.range(c) {
-                let d = adjacency.columns[k] as usize;
-                if let Some(place) = adjacency.place(d, c as u32).filter(|_| d < c) {
-                    entries[k] = entries[place];
-                }
-            }
-        }
-        Ok(entries)
+        Ok(adjacency.mirrored(&self.of_all_ranks(entries)?))
     }
 
     /// Replaces distance-based contributions by the near field; entry (c, d), c <= d, is at
@@ -231,27 +307,49 @@ impl<'a> Entries<'a> {
         panels.over_distances(&panels.centroid(i), i, &panels.centroid(j), j, of_clouds)
     }
 
-    fn by_distances(&self, c: usize, d: usize) -> f64 {
+    fn by_distance(&self, c: usize, d: usize) -> f64 {
         if self.are_far(c, d) {
             return self.clusters.inverse_distance(self.panels, c, d);
         }
-        let (cells, shares) = (self.cells, &self.shares);
-        let mut sum = 0.0;
-        for &(a, share_a) in &self.cells_of[c] {
-            for &(b, share_b) in &self.cells_of[d] {
-                if a != b {
-                    sum += share_a * share_b * cells.inverse_distance(self.panels, a, b);
-                    continue;
-                }
-                for &i in &cells.members[a] {
-                    for &j in &cells.members[a] {
-                        let (i, j) = (i as usize, j as usize);
-                        sum += shares[i] * shares[j] * self.rough(i, j);
-                    }
-                }
+        self.between(self.roots[c], self.roots[d])
+    }
+
+    /// The halves of a node with several cells.
+    fn halves(&self, node: usize) -> [usize; 2] {
+        [node + 1, node + 2 * (self.nodes[node].count as usize / 2)]
+    }
+
+    /// Energy of the charges of two nodes; without panels by themselves.
+    fn between(&self, a: usize, b: usize) -> f64 {
+        let [p, q] = [a, b].map(|node| &self.nodes[node]);
+        if a == b {
+            if p.count == 1 {
+                return self.within(p.first as usize);
             }
+            let [first, second] = self.halves(a);
+            let each = self.between(first, first) + self.between(second, second);
+            return each + 2.0 * self.between(first, second);
         }
-        sum
+        let distance = || self.panels.nearest_distance(&p.centre, &q.centre);
+        if p.count == 1 && q.count == 1 || distance() > FAR * (p.radius + q.radius) {
+            let of_clouds = |r2| of_clouds(r2, p.variance + q.variance);
+            let [i, j] = [p, q].map(|node| self.cells.members[node.first as usize][0] as usize);
+            let mean = self.panels.over_distances(&p.centre, i, &q.centre, j, of_clouds);
+            return p.share * q.share * mean;
+        }
+        if q.count == 1 || p.count > 1 && p.radius >= q.radius {
+            self.halves(a).map(|half| self.between(half, b)).iter().sum()
+        } else {
+            self.halves(b).map(|half| self.between(a, half)).iter().sum()
+        }
+    }
+
+    /// The same of the panels of a cell.
+    fn within(&self, cell: usize) -> f64 {
+        let members = || self.cells.members[cell].iter().map(|&i| i as usize);
+        let energy = |i: usize, j: usize| self.shares[i] * self.shares[j] * self.rough(i, j);
+        let row = |i: usize| members().filter(|j| *j != i).map(|j| energy(i, j)).sum::<f64>();
+        members().map(row).sum()
     }
 
     /// Correction by the near field in the rows of a cluster: on the diagonal, and for each of a
@@ -261,7 +359,7 @@ impl<'a> Entries<'a> {
         let (mut own, mut others) = (0.0, Vec::<(usize, f64)>::new());
         for i in clusters.members[c].iter().map(|&i| i as usize) {
             let Some(diagonal) = near.diagonal(i) else { continue };
-            own += shares[i] * shares[i] * (diagonal - self.rough(i, i));
+            own += shares[i] * shares[i] * diagonal;
             near.later(i, |j, exact| {
                 let d = clusters.of[j] as usize;
                 let known = others.iter_mut().find(|other| other.0 == d);

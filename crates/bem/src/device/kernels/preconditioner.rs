@@ -95,27 +95,6 @@ cuda::kernels! {
         n: u32,
         xs: Pointer<f64> [blocks * n],
     }
-    // `starts` say how many entries there are, those of cells and members how many of these,
-    // which say what panels there are.
-    struct CoarseEntries = "coarse_entries" {
-        count: u32,
-        starts: Pointer<u32> [count + 1],
-        columns: Pointer<u32> [..],
-        clusters: Pointer<[f64; 4]> [count],
-        cells: Pointer<[f64; 4]> [..],
-        cell_starts: Pointer<u32> [count + 1],
-        member_starts: Pointer<u32> [..],
-        members: Pointer<u32> [..],
-        shares: Pointer<f64> [..],
-        centroids: Pointer<[f64; 4]> [..],
-        cell_variances: Pointer<f64> [..],
-        panel_variances: Pointer<f64> [..],
-        cluster_variances: Pointer<f64> [count],
-        images: Images,
-        rank: u32,
-        ranks: u32,
-        entries: Pointer<f64> [..],
-    }
     // Panels say of which clusters and cells they are, `pair_starts` which entries there are.
     struct CoarseCorrect = "coarse_correct" {
         matrix: Matrix,

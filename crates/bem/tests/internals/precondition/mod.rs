@@ -1,5 +1,6 @@
 //! Preconditioners.
 
 mod clusters;
+mod entries;
 mod gradients;
 mod local;
