@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::geometry::order::LEAF;
+use crate::geometry::order::{LEAF, SEQUENTIAL};
 use crate::geometry::triangle::Vec3;
 
 /// Finds all panels j with |c_i - c_j| < max(reach_i, reach_j), for a panel i or a point.
@@ -12,7 +12,60 @@ pub struct Neighbours<'a> {
     nodes: Vec<Node>,
 }
 
+/// The number of nodes of a range of this many panels.
+fn nodes_of(panels: usize) -> usize {
+    let (mut nodes, mut ranges) = (1, 1);
+    while panels / ranges > LEAF {
+        nodes += 2 * ranges;
+        ranges *= 2;
+    }
+    // The ranges of a level differ by one panel: the larger ones may be halved once more.
+    if panels / ranges == LEAF { nodes + 2 * (panels % ranges) } else { nodes }
+}
+
+/// What a tree is of.
+#[derive(Clone, Copy)]
+struct Of<'a> {
+    centroids: &'a [Vec3],
+    reach: &'a [f64],
+}
+
+impl Of<'_> {
+    /// Fills the nodes of a range, parents before their children, which are numbered from `first`
+    /// on.
+    fn build(self, range: Range<usize>, first: usize, nodes: &mut [Node]) {
+        let Some((own, others)) = nodes.split_first_mut() else { return };
+        own.range = (range.start as u32, range.end as u32);
+        let add = |own: &mut Node, low: &Vec3, high: &Vec3, reach: f64| {
+            (own.low, own.high) = (own.low.inf(low), own.high.sup(high));
+            own.reach = own.reach.max(reach);
+        };
+        if range.len() <= LEAF {
+            let all = self.centroids[range.clone()].iter().zip(&self.reach[range]);
+            all.for_each(|(x, reach)| add(own, x, x, *reach));
+            return;
+        }
+        let middle = range.start + range.len() / 2;
+        let (left, right) = others.split_at_mut(nodes_of(middle - range.start));
+        let second = first + 1 + left.len();
+        own.right = second as u32;
+        let is_large = range.len() > SEQUENTIAL;
+        let mut build_left = || self.build(range.start..middle, first + 1, left);
+        let mut build_right = || self.build(middle..range.end, second, right);
+        if is_large {
+            rayon::join(build_left, build_right);
+        } else {
+            build_left();
+            build_right();
+        }
+        for half in [&left[0], &right[0]] {
+            add(own, &half.low, &half.high, half.reach);
+        }
+    }
+}
+
 /// A range of panels; its halves are the next node and `right`.
+#[derive(Clone)]
 struct Node {
     low: Vec3,
     high: Vec3,
@@ -42,34 +95,11 @@ impl<'a> Neighbours<'a> {
     /// Over centroids in the order of [`Panels`](crate::geometry::panels::Panels), with the reach
     /// of each.
     pub fn new(centroids: &'a [Vec3], reach: &'a [f64]) -> Self {
-        let mut search = Self { centroids, reach, nodes: Vec::new() };
-        search.build(0, centroids.len());
-        search
-    }
-
-    /// Appends the nodes of a range, children after their parent; returns the first node's box and
-    /// reach.
-    fn build(&mut self, start: usize, end: usize) -> (Vec3, Vec3, f64) {
-        let index = self.nodes.len();
-        let (mut low, mut high) = (Vec3::repeat(f64::INFINITY), Vec3::repeat(f64::NEG_INFINITY));
-        let mut reach = 0.0f64;
-        self.nodes.push(Node { low, high, reach, range: (start as u32, end as u32), right: 0 });
-        if end - start > LEAF {
-            let middle = start + (end - start) / 2;
-            let left = self.build(start, middle);
-            let second = self.nodes.len();
-            let right = self.build(middle, end);
-            self.nodes[index].right = second as u32;
-            (low, high, reach) = (left.0.inf(&right.0), left.1.sup(&right.1), left.2.max(right.2));
-        } else {
-            for i in start..end {
-                (low, high) = (low.inf(&self.centroids[i]), high.sup(&self.centroids[i]));
-                reach = reach.max(self.reach[i]);
-            }
-        }
-        let node = &mut self.nodes[index];
-        (node.low, node.high, node.reach) = (low, high, reach);
-        (low, high, reach)
+        let (low, high) = (Vec3::repeat(f64::INFINITY), Vec3::repeat(f64::NEG_INFINITY));
+        let empty = Node { low, high, reach: 0.0, range: (0, 0), right: 0 };
+        let mut nodes = vec![empty; nodes_of(centroids.len())];
+        Of { centroids, reach }.build(0..centroids.len(), 0, &mut nodes);
+        Self { centroids, reach, nodes }
     }
 
     /// For searches of one panel after the other.

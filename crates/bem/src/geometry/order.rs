@@ -10,7 +10,7 @@ use crate::geometry::triangle::Vec3;
 pub(crate) const LEAF: usize = 8;
 
 /// Ranges of panels below this are sorted and searched by one thread.
-const SEQUENTIAL: usize = 4096;
+pub(super) const SEQUENTIAL: usize = 4096;
 
 /// Numbers the connected parts of a mesh (connected by vertices): the number for each of
 /// `triangles`.
