@@ -52,7 +52,7 @@ pub use physics::derivatives;
 pub use physics::{
     Body, Charges, ChildCharges, Condition, Electrostatics, ErrorEstimate, Excitation, Force,
     Media, PointCharge, Prepared, Reciprocity, Refined, Replaced, Response, SampledResidual,
-    SeenImages, State, SurfaceCharge, Values, checks, convergence, coulomb_potentials,
+    SeenImages, State, SurfaceCharge, System, Values, checks, convergence, coulomb_potentials,
     dipole_moment, electrostatics, force_changes, forces, neutral_dipole_moment, reciprocity,
     sampled_residual,
 };

@@ -257,8 +257,9 @@ fn checks_and_estimates_are_those_of_one_process() {
             case.with_prepared(backend, ranks, |mut prepared| {
                 let answer = prepared.solve(&case.excitations, &NoProgress).unwrap();
                 let of = (&case.excitations[0], bem::Charges::from(&answer.responses[0]));
-                let residual = prepared.sampled_residual(&[of], TOLERANCE).unwrap()[0];
+                let residual = prepared.system().sampled_residual(&[of], TOLERANCE).unwrap()[0];
                 let estimate = prepared
+                    .system()
                     .error_estimate(&case.excitations, &answer.responses, &weights, true)
                     .unwrap();
                 let missing =

@@ -31,6 +31,7 @@ use crate::terminal::{interrupt, logging, output};
 
 /// Does what the command line of this process asks for, and returns how that ended.
 pub fn run() -> ExitCode {
+    machine::pages::set_pieces();
     let words: Vec<OsString> = std::env::args_os().collect();
     if let Some((dialect, words)) = fastercap::asked(&words) {
         interrupt::install();

@@ -13,6 +13,8 @@ struct Room<T>(*mut T);
 
 // SAFETY: each place is written by one thread.
 unsafe impl<T: Send> Sync for Room<T> {}
+// SAFETY: likewise.
+unsafe impl<T: Send> Send for Room<T> {}
 
 impl<T> Room<T> {
     /// # Safety
@@ -21,6 +23,35 @@ impl<T> Room<T> {
         // SAFETY: the caller's contract.
         unsafe { self.0.add(place).write(value) }
     }
+}
+
+/// Bytes of parts that many threads append.
+const LARGE: usize = 1 << 20;
+
+/// Appends what is in all parts.
+fn append<T: Send>(to: &mut Vec<T>, mut parts: Vec<Vec<T>>) {
+    let total = parts.iter().map(Vec::len).sum();
+    to.reserve(total);
+    if total * size_of::<T>() < LARGE {
+        return parts.iter_mut().for_each(|part| to.append(part));
+    }
+    // Pages of the vector are made by the threads that fill them; parts go as they are moved.
+    let mut place = to.spare_capacity_mut().as_mut_ptr().cast::<T>();
+    let with_place = |part: Vec<T>| {
+        let own = Room(place);
+        place = place.wrapping_add(part.len());
+        (part, own)
+    };
+    let parts: Vec<(Vec<T>, Room<T>)> = parts.into_iter().map(with_place).collect();
+    parts.into_par_iter().for_each(|(mut part, room)| {
+        // SAFETY: each part has its own place in the reserved memory, and has its values no longer.
+        unsafe {
+            room.0.copy_from_nonoverlapping(part.as_ptr(), part.len());
+            part.set_len(0);
+        }
+    });
+    // SAFETY: all places have been written.
+    unsafe { to.set_len(to.len() + total) };
 }
 
 /// Appends all items. If items cannot fail, those of exact sequences are written in place.
@@ -37,8 +68,7 @@ fn extend<P: Parallel>(to: &mut Vec<P::Item>, of: &P) {
             }
         };
         run(places, of.sizes(), &part);
-        parts.into_values().for_each(|mut own| to.append(&mut own));
-        return;
+        return append(to, parts.into_values().collect());
     }
     to.reserve(places);
     let (room, written) = (Room(to.spare_capacity_mut().as_mut_ptr().cast()), AtomicUsize::new(0));

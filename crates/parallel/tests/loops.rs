@@ -154,3 +154,19 @@ fn a_panic_passes_through() {
         assert!(std::panic::catch_unwind(broken).is_err());
     });
 }
+
+/// What parts have found is moved, not copied: each value is dropped once.
+#[test]
+fn large_parts_are_moved_in_order() {
+    let value = Arc::new(());
+    let of = |n: usize| (0..n % 7).map(move |k| (n, k));
+    let n: usize = 100_000;
+    let counted = |(n, k): (usize, usize)| (n, k, Arc::clone(&value));
+    let mut found = vec![counted((0, 0))];
+    found.par_extend((0..n).into_par_iter().flat_map_iter(|n: usize| of(n).map(counted)));
+    let expected = [(0, 0)].into_iter().chain((0..n).flat_map(of));
+    assert!(found.iter().map(|(n, k, _)| (*n, *k)).eq(expected));
+    assert_eq!(Arc::strong_count(&value), found.len() + 1);
+    drop(found);
+    assert_eq!(Arc::strong_count(&value), 1);
+}

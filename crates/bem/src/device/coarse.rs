@@ -19,7 +19,7 @@ use crate::Error;
 use crate::collective;
 use crate::precondition::clusters::Clusters;
 use crate::precondition::entries::Adjacency;
-use crate::precondition::levels::{CoarseLevels, Level, clusters_of};
+use crate::precondition::levels::{CoarseLevels, Level};
 use crate::precondition::shared::Conductors;
 
 /// Clusters of panels, or unions of clusters, and the solver for their charges.
@@ -63,7 +63,7 @@ impl DeviceCoarse {
         conductors: &Conductors<'_>,
     ) -> Result<Option<Self>, Error> {
         let group = &**conductors.group();
-        let levels = clusters_of(conductors)?;
+        let levels = conductors.levels()?;
         let Some(levels) = &*levels else { return Ok(None) };
         let cells = Cells::new(near, conductors, &levels.cells).map_err(Error::from);
         let cells = collective::agreed(group, cells)?;

@@ -233,9 +233,17 @@ impl Discretisation {
             geometry.set_requirements(requirements.as_deref(), *solid_angles)?;
             DeviceNear::new(geometry, *pairs, &assembly)
         };
-        let mut near = collective::agreed(&**self.group(), exact())?;
-        let preconditioner =
-            self.distributed(conductor).map(|of| DevicePreconditioner::new(&near, of));
+        let distributed = self.distributed(conductor);
+        // Processors find clusters while the device is at work.
+        let whole = distributed.filter(|of| of.partition.is_whole());
+        let mut levels = None;
+        let near = rayon::in_place_scope(|scope| {
+            scope.spawn(|_| levels = whole.map(Distributed::cluster_levels));
+            exact()
+        });
+        let mut near = collective::agreed(&**self.group(), near)?;
+        let distributed = distributed.map(|of| Distributed { levels: levels.as_ref(), ..of });
+        let preconditioner = distributed.map(|of| DevicePreconditioner::new(&near, of));
         let preconditioner = collective::agreed(&**self.group(), preconditioner.transpose())?;
         let subtracted = near.subtract_points(rule).and_then(|()| stream.stream().synchronize());
         collective::agreed(&**self.group(), subtracted.map_err(Error::from))?;
@@ -251,7 +259,7 @@ impl Discretisation {
     fn distributed<'a>(&'a self, conductor: Option<&'a [Option<u32>]>) -> Option<Distributed<'a>> {
         let Layout { partition, all, local, .. } = &self.layout;
         let [all, local] = [all, local].map(|sampling| &*sampling.panels);
-        conductor.map(|conductor| Distributed { partition, all, local, conductor })
+        conductor.map(|conductor| Distributed { partition, all, local, conductor, levels: None })
     }
 }
 

@@ -69,6 +69,7 @@ pub use reciprocity::{Reciprocity, reciprocity};
 pub use sampled::{SampledResidual, sampled_residual};
 pub use seen::SeenImages;
 pub use state::{Condition, State};
+pub use system::System;
 
 /// Surfaces in piecewise constant media.
 #[derive(Clone, Copy, Debug)]

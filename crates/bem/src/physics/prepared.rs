@@ -13,9 +13,9 @@ use super::estimate::ChildCharges;
 use super::fast::{Columns, Fast};
 use super::found::Found;
 use super::free_charge::{enforce_totals, totals};
-use super::sampled::{self, SampledResidual, by_action};
+use super::sampled::{SampledResidual, by_action};
 use super::system::{System, panels_in};
-use super::{Electrostatics, ErrorEstimate, Excitation, Media, Response, external, reciprocal};
+use super::{Electrostatics, Excitation, Media, Response, external, reciprocal};
 use crate::collective;
 use crate::constants::BY_WHOLE_ROWS;
 use crate::physics::cost;
@@ -144,37 +144,9 @@ impl Prepared {
         self.system.set_permittivity(permittivity)
     }
 
-    /// [`sampled_residual`](super::sampled_residual) of solves of this geometry.
-    ///
-    /// # Errors
-    /// [`Error::Length`].
-    pub fn sampled_residual(
-        &self,
-        solved: &[(&Excitation, Charges<'_>)],
-        tolerance: f64,
-    ) -> Result<Vec<SampledResidual>, Error> {
-        sampled::of_triangles(&self.system, solved, tolerance)
-    }
-
-    /// Difference of the answers to these excitations from the limit of ever finer meshes of the
-    /// same surfaces. `weights` has one factor for each triangle, by which the contribution of the
-    /// next finer densities there is multiplied. Computes the gain per side if wanted.
-    ///
-    /// # Errors
-    /// [`Error::Length`], [`Error::Fmm`].
-    pub fn error_estimate(
-        &self,
-        excitations: &[Excitation],
-        responses: &[Response],
-        weights: &[f64],
-        with_sides: bool,
-    ) -> Result<ErrorEstimate, Error> {
-        let (expected, found) = (self.system.triangles, weights.len());
-        if expected != found {
-            return Err(Error::Length { what: "weights", expected, found });
-        }
-        let tolerance = self.options.tolerance;
-        self.system.error_estimate(excitations, responses, weights, with_sides, tolerance)
+    /// Its panels and equations, without what solves them.
+    pub fn system(&self) -> &System {
+        &self.system
     }
 
     /// The charge missing from these charges in this excitation, on the children of triangles, by

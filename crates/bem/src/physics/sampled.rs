@@ -85,6 +85,20 @@ pub fn sampled_residual(
     of_triangles(&System::new(mesh, media, density, Some(tolerance))?, solved, tolerance)
 }
 
+impl System {
+    /// [`sampled_residual`](super::sampled_residual) of solves of these equations.
+    ///
+    /// # Errors
+    /// [`Error::Length`].
+    pub fn sampled_residual(
+        &self,
+        solved: &[(&Excitation, Charges<'_>)],
+        tolerance: f64,
+    ) -> Result<Vec<SampledResidual>, Error> {
+        of_triangles(self, solved, tolerance)
+    }
+}
+
 /// As [`sampled_residual`], for an existing system.
 pub(super) fn of_triangles(
     system: &System,

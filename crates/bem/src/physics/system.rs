@@ -108,6 +108,11 @@ impl System {
         Ok(Self { panels, density, rows, images, triangles, conductors, ranks, backend, gpu })
     }
 
+    /// Whether a GPU makes most of an error estimate, while processors have little to do.
+    pub fn estimates_on_gpu(&self) -> bool {
+        self.backend_of_estimates() != fmm::Backend::Cpu
+    }
+
     /// Range of the `panels` (or panels and images) that this rank evaluates.
     pub(super) fn own(&self, panels: usize) -> Range<usize> {
         let [rank, ranks] = [self.ranks.rank(), self.ranks.size()];

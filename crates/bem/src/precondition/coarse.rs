@@ -17,7 +17,7 @@ use crate::geometry::triangle::Vec3;
 use crate::near::Near;
 use crate::precondition::clusters::Clusters;
 use crate::precondition::entries::{Adjacency, Entries, KnownEntries};
-use crate::precondition::levels::{CoarseLevels, Level, clusters_of};
+use crate::precondition::levels::{CoarseLevels, Level};
 use crate::precondition::local_inverse::LocalInverse;
 use crate::precondition::shared::Conductors;
 use crate::solve::cholesky::Factor;
@@ -42,7 +42,7 @@ impl Coarse {
     /// coarse level to help, or if its matrix is not positive definite. Collective.
     pub fn new(conductors: &Conductors<'_>, near: &Near) -> Result<Option<Self>, Error> {
         let known = KnownEntries::new(near, conductors);
-        let levels = clusters_of(conductors)?;
+        let levels = conductors.levels()?;
         let Some(levels) = &*levels else { return Ok(None) };
         let (panels, group) = (conductors.panels(), &**conductors.group());
         let entries = |clusters: &Clusters, pairs: Option<&Adjacency>| {

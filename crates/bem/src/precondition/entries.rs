@@ -66,13 +66,12 @@ impl Adjacency {
 
     /// The entries of pairs (c, d) with c <= d, in the place of both.
     pub(crate) fn mirrored(&self, entries: &[f64]) -> Vec<f64> {
-        let entry = |c: usize, k: usize| {
+        let entry = &|c: usize, k: usize| {
             let d = self.columns[k];
             let place = if (d as usize) < c { self.place(d as usize, c as u32) } else { None };
             entries[place.unwrap_or(k)]
         };
-        let row = |c: usize| self.range(c).map(move |k| entry(c, k));
-        (0..self.starts.len() - 1).into_par_iter().flat_map_iter(row).collect()
+        in_rows(self.starts.len() - 1, |c| self.range(c).map(move |k| entry(c, k)))
     }
 
     /// Index of pair (c, d).
@@ -81,8 +80,13 @@ impl Adjacency {
     }
 }
 
-/// Rows per search task.
+/// Rows per task.
 const ROWS: usize = 256;
+
+/// The values of all rows, one after the other.
+fn in_rows<I: Iterator<Item = f64>>(rows: usize, row: impl Fn(usize) -> I + Sync) -> Vec<f64> {
+    (0..rows).into_par_iter().flat_map_iter(row).collect()
+}
 
 /// Exact entries between conductors' panels in the rows that a rank owns, by their positions among
 /// those of all ranks.
@@ -207,12 +211,15 @@ impl<'a> Entries<'a> {
             *end += count;
             Some(*end)
         }));
-        let tree = |c: usize| {
-            let mut nodes = Vec::with_capacity(2 * counts[c]);
-            grow(&mut nodes, starts[c]..starts[c + 1], &leaf);
+        let trees = |first: usize| {
+            let mut nodes = Vec::new();
+            for c in first..clusters.len().min(first + ROWS) {
+                grow(&mut nodes, starts[c]..starts[c + 1], &leaf);
+            }
             nodes
         };
-        let nodes = (0..clusters.len()).into_par_iter().flat_map_iter(tree).collect();
+        let firsts: Vec<usize> = (0..clusters.len()).step_by(ROWS).collect();
+        let nodes = firsts.into_par_iter().flat_map_iter(trees).collect();
         let roots = (0..clusters.len()).map(|c| 2 * starts[c] - c).collect();
         Self { panels, clusters, cells, shares, nodes, roots, group }
     }
@@ -232,17 +239,16 @@ impl<'a> Entries<'a> {
     /// with c <= d in row c, without panels by themselves, zero elsewhere.
     pub fn by_distances(&self, pairs: Option<&Adjacency>) -> Vec<f64> {
         let count = self.clusters.len();
-        let entry = |c: usize, d: usize| {
+        let entry = &|c: usize, d: usize| {
             if d < c || !self.is_own(c) { 0.0 } else { self.by_distance(c, d) }
         };
-        let row = |c: usize| -> Vec<f64> {
-            match pairs {
-                Some(pairs) => pairs.row(c).iter().map(|&d| entry(c, d as usize)).collect(),
-                None => (0..count).map(|d| entry(c, d)).collect(),
-            }
-        };
         let _span = tracing::debug_span!("rows of the coarse level by distances").entered();
-        (0..count).into_par_iter().flat_map_iter(row).collect()
+        match pairs {
+            Some(pairs) => {
+                in_rows(count, |c| pairs.row(c).iter().map(move |&d| entry(c, d as usize)))
+            }
+            None => in_rows(count, |c| (0..count).map(move |d| entry(c, d))),
+        }
     }
 
     /// Entries of all pairs, corrected by the near field: (c, d) with c <= d in row c, zero

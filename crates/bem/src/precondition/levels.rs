@@ -6,7 +6,6 @@ use std::sync::Arc;
 use comm::Group;
 
 use crate::Error;
-use crate::collective;
 use crate::precondition::clusters::{ClusterLevels, Clusters, touching_unions};
 use crate::precondition::entries::Adjacency;
 use crate::precondition::gradients::Gradients;
@@ -57,18 +56,6 @@ pub(crate) struct CoarseLevels {
     pub(crate) coarser: Option<(LocalInverse, Level)>,
     /// The factor of the coarsest level's matrix.
     pub(crate) factor: Factor,
-}
-
-/// The clusters of the conductors' panels, `None` if there are too few of these for a coarse level
-/// to help. Collective.
-///
-/// # Errors
-/// [`Error::Fmm`] if communication fails.
-pub(crate) fn clusters_of(
-    conductors: &Conductors<'_>,
-) -> Result<Arc<Option<ClusterLevels>>, Error> {
-    let make = || Ok(ClusterLevels::new(conductors.panels(), &conductors.owner));
-    collective::once(&**conductors.group(), make)
 }
 
 impl CoarseLevels {

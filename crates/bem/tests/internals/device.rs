@@ -272,7 +272,8 @@ impl Estimated<'_> {
         let answer = prepared(fmm::Backend::Cpu).solve(excitations, &NoProgress).unwrap().responses;
         let found = [fmm::Backend::Cpu, fmm::Backend::Cuda].map(|backend| {
             let prepared = prepared(backend);
-            let estimate = prepared.error_estimate(excitations, &answer, &weights, true).unwrap();
+            let estimate =
+                prepared.system().error_estimate(excitations, &answer, &weights, true).unwrap();
             let all = [
                 estimate.of_conductors,
                 estimate.of_conductors_at_most,

@@ -4,7 +4,7 @@ pub(crate) mod backend;
 pub(crate) mod deal;
 pub(crate) mod limits;
 pub(crate) mod memory;
-mod pages;
+pub(crate) mod pages;
 pub(crate) mod ranks;
 pub(crate) mod system;
 

@@ -27,3 +27,27 @@ pub(super) fn advise(block: *mut u8, size: usize) {
 
 #[cfg(not(target_os = "linux"))]
 pub(super) fn advise(_: *mut u8, _: usize) {}
+
+/// Has the allocator take and give back memory in larger pieces: threads of a process wait for each
+/// other while one of them asks the system for some, and by itself it asks for 128 KiB at a time.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub(crate) fn set_pieces() {
+    for (what, bytes) in PIECES {
+        // SAFETY: mallopt(3) may be called before other threads are there; where it refuses, the
+        // allocator stays as it is.
+        unsafe { libc::mallopt(what, bytes) };
+    }
+}
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+pub(crate) fn set_pieces() {}
+
+/// Blocks from this size on are the system's own; what each thread's memory grows by, and what of
+/// it may stay free at its end. (Sphere of ten million triangles on a GPU with 16 threads: 14.4 s
+/// for 15.2, and 6.0 GiB for 6.6.)
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const PIECES: [(libc::c_int, libc::c_int); 3] = [
+    (libc::M_MMAP_THRESHOLD, 1 << 20),
+    (libc::M_TOP_PAD, 1 << 20),
+    (libc::M_TRIM_THRESHOLD, 4 << 20),
+];

@@ -141,12 +141,12 @@ pub fn participations(problem: &Problem, derivatives: &[Derivative]) -> Option<W
     })
 }
 
-/// Measures a solve, of what was `prepared` if it still is: the first excitations of a problem are
+/// Measures a solve, of this `system` if it is still there: the first excitations of a problem are
 /// each conductor in turn at 1 V, and those with sources come after.
 pub(crate) fn measure(
     problem: &Problem,
     media: bem::Media<'_>,
-    prepared: Option<&bem::Prepared>,
+    system: Option<&bem::System>,
     excitations: &[bem::Excitation],
     answer: &bem::Electrostatics,
 ) -> Result<Measured, bem::Error> {
@@ -154,8 +154,8 @@ pub(crate) fn measure(
     let charges = answer.responses.iter().map(bem::Charges::from);
     let solved: Vec<(&bem::Excitation, bem::Charges<'_>)> =
         excitations.iter().zip(charges).collect();
-    let residuals = match prepared {
-        Some(prepared) => prepared.sampled_residual(&solved, answer.tolerance)?,
+    let residuals = match system {
+        Some(system) => system.sampled_residual(&solved, answer.tolerance)?,
         None => bem::sampled_residual(&problem.mesh, media, &solved, answer.tolerance)?,
     };
     let gauss_defect = problem.media.is_some().then_some(answer.gauss_defect);

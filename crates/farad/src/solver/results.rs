@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use bem::{Electrostatics, Excitation, Media, Prepared, Progress, Refined, SolveOptions};
+use bem::{Electrostatics, Excitation, Media, Prepared, Progress, Refined, SolveOptions, System};
 
 use crate::analysis::bars::EstimatedBars;
 use crate::analysis::checks::{self, Measured};
@@ -61,33 +61,55 @@ pub(super) fn solves_on(problem: &Problem) -> bool {
 impl<'a> Answered<'a> {
     /// Measures the answers, and estimates their errors where all have converged.
     pub(super) fn estimate(self) -> Result<Estimated<'a>, Error> {
-        let Context { problem, media, excitations, .. } = self.context;
+        let Self { context, prepared, answer, with_sides } = self;
+        let Context { problem, media, excitations, options, .. } = context;
+        let system = prepared.system();
+        let measure = || checks::measure(problem, media, Some(system), excitations, &answer);
+        let solved = Solved { problem, excitations, options, system, answer: &answer, with_sides };
         let mut seconds = Seconds::default();
-        let prepared = Some(&*self.prepared);
-        let measured = timed(&mut seconds.checks, || {
-            checks::measure(problem, media, prepared, excitations, &self.answer)
-        })?;
-        let estimate = timed(&mut seconds.estimates, || self.estimated())?;
-        let Self { context, prepared, answer, .. } = self;
+        let (measured, estimate) = if system.estimates_on_gpu() {
+            // Processors check while the GPU estimates.
+            let mut both = 0.0;
+            let estimate = || timed(&mut seconds.estimates, || solved.estimated());
+            let found = timed(&mut both, || rayon::join(measure, estimate));
+            seconds.checks = (both - seconds.estimates).max(0.0);
+            found
+        } else {
+            let measured = timed(&mut seconds.checks, measure);
+            (measured, timed(&mut seconds.estimates, || solved.estimated()))
+        };
+        let (measured, estimate) = (measured?, estimate?);
         Ok(Estimated { context, prepared, answer, measured, estimate, seconds })
     }
+}
 
+/// What estimates are made of.
+struct Solved<'a> {
+    problem: &'a Problem,
+    excitations: &'a [Excitation],
+    options: &'a SolveOptions,
+    system: &'a System,
+    answer: &'a Electrostatics,
+    with_sides: bool,
+}
+
+impl Solved<'_> {
     fn estimated(&self) -> Result<Option<Estimate>, bem::Error> {
-        let Context { problem, excitations, options, .. } = self.context;
-        let responses = &self.answer.responses;
+        let &Self { problem, excitations, options, system, answer, with_sides } = self;
+        let responses = &answer.responses;
         if !problem.description.error_bars || !responses.iter().all(is_converged) {
             return Ok(None);
         }
         let weights = edges::weights(problem, options.density);
-        let with_sides = self.with_sides;
+        let tolerance = options.tolerance;
         let mut estimate =
-            self.prepared.error_estimate(excitations, responses, &weights, with_sides)?;
+            system.error_estimate(excitations, responses, &weights, with_sides, tolerance)?;
         let mut energies = sums(&estimate.of_conductors, &estimate.of_interfaces);
         let hidden = fringes::add(problem, &mut estimate);
         for (row, hidden) in energies.iter_mut().zip(&hidden) {
             row.iter_mut().zip(hidden).for_each(|(energy, hidden)| *energy += hidden);
         }
-        let bars = EstimatedBars::new(problem, estimate, &hidden, &self.answer);
+        let bars = EstimatedBars::new(problem, estimate, &hidden, answer);
         Ok(Some(Estimate { bars, energies, weights }))
     }
 }

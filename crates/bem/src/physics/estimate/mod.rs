@@ -96,7 +96,7 @@ impl System {
 
     /// The errors of these answers to these excitations, shares of triangles times their weights,
     /// and those of sides if wanted, for a solve to `tolerance`.
-    pub(super) fn error_estimate(
+    pub fn error_estimate(
         &self,
         excitations: &[Excitation],
         responses: &[Response],
@@ -105,6 +105,10 @@ impl System {
         tolerance: f64,
     ) -> Result<ErrorEstimate, Error> {
         let _span = tracing::debug_span!("error estimate").entered();
+        let (expected, found) = (self.triangles, weights.len());
+        if expected != found {
+            return Err(Error::Length { what: "weights", expected, found });
+        }
         let (n, count) = (self.panels.len(), excitations.len().min(responses.len()));
         let zeros = || vec![vec![0.0; count]; count];
         let mut estimate = ErrorEstimate {
