@@ -37,7 +37,7 @@ fn solved(
     let answer = prepared.solve(excitations, &NoProgress).unwrap();
     let estimate = prepared
         .system()
-        .error_estimate(excitations, &answer.responses, &vec![1.0; mesh.triangles.len()], true)
+        .error_estimate(excitations, &answer, &vec![1.0; mesh.triangles.len()], true)
         .unwrap();
     (answer, estimate)
 }
@@ -225,10 +225,7 @@ fn couplings_have_estimates_of_their_own() {
             let answer = prepared.solve(&excitations, &NoProgress).unwrap();
             let weights = vec![1.0; mesh.triangles.len()];
             let estimate = (level < 2).then(|| {
-                prepared
-                    .system()
-                    .error_estimate(&excitations, &answer.responses, &weights, true)
-                    .unwrap()
+                prepared.system().error_estimate(&excitations, &answer, &weights, true).unwrap()
             });
             let found: Capacitance = answer.into_capacitance(1.0, &mesh::quality::areas(mesh));
             (found.maxwell[0][1], estimate)
@@ -268,8 +265,7 @@ fn the_charge_that_is_missing_is_that_of_the_energy() {
             let one = std::slice::from_ref(&unit);
             let answer = prepared.solve(one, &NoProgress).unwrap();
             let weights: Vec<f64> = (0..n).map(|t| 1.0 + (t % 3) as f64).collect();
-            let estimate =
-                prepared.system().error_estimate(one, &answer.responses, &weights, true).unwrap();
+            let estimate = prepared.system().error_estimate(one, &answer, &weights, true).unwrap();
             let local = prepared.missing(&unit, &answer.responses[0], &weights).unwrap();
             let induced = prepared.induced_by(&local, &NoProgress).unwrap();
             let size: f64 = local.total.iter().map(|q| q.abs()).sum();

@@ -260,7 +260,7 @@ fn checks_and_estimates_are_those_of_one_process() {
                 let residual = prepared.system().sampled_residual(&[of], TOLERANCE).unwrap()[0];
                 let estimate = prepared
                     .system()
-                    .error_estimate(&case.excitations, &answer.responses, &weights, true)
+                    .error_estimate(&case.excitations, &answer, &weights, true)
                     .unwrap();
                 let missing =
                     prepared.missing(&case.excitations[0], &answer.responses[0], &weights).unwrap();

@@ -269,7 +269,7 @@ impl Estimated<'_> {
             let options = options.clone().backend(backend);
             Prepared::new(mesh, *media, excitations.len(), &options).unwrap()
         };
-        let answer = prepared(fmm::Backend::Cpu).solve(excitations, &NoProgress).unwrap().responses;
+        let answer = prepared(fmm::Backend::Cpu).solve(excitations, &NoProgress).unwrap();
         let found = [fmm::Backend::Cpu, fmm::Backend::Cuda].map(|backend| {
             let prepared = prepared(backend);
             let estimate =
@@ -280,7 +280,7 @@ impl Estimated<'_> {
                 estimate.of_interfaces,
                 estimate.of_interfaces_at_most,
             ];
-            let last = (excitations.last().unwrap(), answer.last().unwrap());
+            let last = (excitations.last().unwrap(), answer.responses.last().unwrap());
             let missing = prepared.missing(last.0, last.1, &weights).unwrap();
             [all.concat().concat(), missing.total]
         });

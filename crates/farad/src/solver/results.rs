@@ -101,9 +101,7 @@ impl Solved<'_> {
             return Ok(None);
         }
         let weights = edges::weights(problem, options.density);
-        let tolerance = options.tolerance;
-        let mut estimate =
-            system.error_estimate(excitations, responses, &weights, with_sides, tolerance)?;
+        let mut estimate = system.error_estimate(excitations, answer, &weights, with_sides)?;
         let mut energies = sums(&estimate.of_conductors, &estimate.of_interfaces);
         let hidden = fringes::add(problem, &mut estimate);
         for (row, hidden) in energies.iter_mut().zip(&hidden) {

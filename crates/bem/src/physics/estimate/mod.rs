@@ -22,7 +22,7 @@ mod wide;
 use parallel::prelude::*;
 
 use super::system::System;
-use super::{Charges, Excitation, Response};
+use super::{Charges, Electrostatics, Excitation, Response};
 use crate::Error;
 use crate::space::Density;
 #[doc(hidden)]
@@ -94,17 +94,21 @@ impl System {
         Ok(())
     }
 
-    /// The errors of these answers to these excitations, shares of triangles times their weights,
-    /// and those of sides if wanted, for a solve to `tolerance`.
+    /// Difference of the answers to these excitations from the limit of ever finer meshes of the
+    /// same surfaces. `weights` has one factor for each triangle, by which the contribution of the
+    /// next finer densities there is multiplied. Computes the gain per side if wanted.
+    ///
+    /// # Errors
+    /// [`Error::Length`], [`Error::Fmm`].
     pub fn error_estimate(
         &self,
         excitations: &[Excitation],
-        responses: &[Response],
+        answer: &Electrostatics,
         weights: &[f64],
         with_sides: bool,
-        tolerance: f64,
     ) -> Result<ErrorEstimate, Error> {
         let _span = tracing::debug_span!("error estimate").entered();
+        let (responses, tolerance) = (&answer.responses[..], answer.tolerance);
         let (expected, found) = (self.triangles, weights.len());
         if expected != found {
             return Err(Error::Length { what: "weights", expected, found });

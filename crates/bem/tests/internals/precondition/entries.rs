@@ -15,7 +15,7 @@ fn unions_of_clusters_see_each_other_as_their_cells_do() {
     let panels = Panels::of_mesh(&sphere.build().unwrap());
     let levels = ClusterLevels::new(&panels, &vec![0; panels.len()]).unwrap();
     let (unions, _) = levels.unions.as_ref().unwrap();
-    let alone = bem::comm::alone();
+    let alone = comm::alone();
     let count = unions.len();
     let entries = Entries::new(&panels, unions, &levels.cells, &*alone).by_distances(None);
     let (cells, shares) = (&levels.cells, unions.shares(&panels));
