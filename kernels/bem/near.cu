@@ -125,7 +125,8 @@ __device__ double smallest_of_block(double best) {
 }
 
 // Smallest distance of points of two panels, and smallest height of a point of one above the other,
-// relative to the smaller panel's width, at most 1, two values per block; rule: nodes_of_rule nodes.
+// relative to the smaller panel's width, at most 1, two values per block; rule: nodes_of_rule
+// nodes.
 // CPU twins: smallest_relative_gap and smallest_relative_height in near/select.rs.
 extern "C" __global__ void near_closest(const double* vertices, const double* areas, const double* centroids, double diameters,
                                         const Node* nodes, const u32* starts, u32 depth, u32 n, const double* rule,

@@ -193,7 +193,7 @@ impl Array {
     /// compressed, in base64; then the blocks, in base64, in parts.
     ///
     /// # Errors
-    /// Those of zlib.
+    /// Errors of zlib.
     pub fn compressed(&self) -> io::Result<Vec<String>> {
         // One compressor for many blocks: it has ten times the memory of a block.
         let compressor = || Compress::new(Compression::new(COMPRESSION_LEVEL), true);

@@ -43,8 +43,8 @@ pub(crate) fn set_pieces() {
 pub(crate) fn set_pieces() {}
 
 /// Blocks from this size on are the system's own; what each thread's memory grows by, and what of
-/// it may stay free at its end. (Sphere of ten million triangles on a GPU with 16 threads: 14.4 s
-/// for 15.2, and 6.0 GiB for 6.6.)
+/// it may stay free at its end. Otherwise these sizes grow with the blocks that happen to be freed
+/// (sphere of ten million triangles on a GPU with 16 threads: 6.6 GiB, where 6.0 are enough).
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const PIECES: [(libc::c_int, libc::c_int); 3] = [
     (libc::M_MMAP_THRESHOLD, 1 << 20),

@@ -74,7 +74,7 @@ pub fn with_facets(
     (creases, bent.into_par_iter().map(|sides| sides.into_inner() == 3).collect())
 }
 
-/// The edges that bend by more than an angle; `each` is told the bend of every edge.
+/// The edges that bend by more than an angle; `each` gets the bend of every edge.
 fn of_bends(
     mesh: &Mesh,
     surface: impl Fn(usize) -> Option<u32> + Sync,
