@@ -142,7 +142,7 @@ pub struct Entries<'a> {
 }
 
 /// Some consecutive cells of a cluster, as a cloud. Its halves, if there are several, are the next
-/// node and the one after that one's tree, which has two nodes less one for each cell.
+/// node and the one after the tree of the first half. A tree over m cells has 2 m - 1 nodes.
 struct Node {
     /// Share of the cluster's area.
     share: f64,
@@ -350,7 +350,7 @@ impl<'a> Entries<'a> {
         }
     }
 
-    /// The same of the panels of a cell.
+    /// As [`between`](Self::between), of the panels of a cell.
     fn within(&self, cell: usize) -> f64 {
         let members = || self.cells.members[cell].iter().map(|&i| i as usize);
         let energy = |i: usize, j: usize| self.shares[i] * self.shares[j] * self.rough(i, j);
