@@ -1,5 +1,5 @@
 //! Entries of the coarse levels' matrices: what distances say, by
-//! [`Entries`](crate::precondition::entries::Entries), corrected by the near field on the device.
+//! [`Entries`], corrected by the near field on the device.
 
 use std::borrow::Cow;
 

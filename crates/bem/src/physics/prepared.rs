@@ -204,7 +204,7 @@ impl Prepared {
         Ok(response.map_or_else(ChildCharges::default, |response| ChildCharges::of(&response)))
     }
 
-    /// Frees near field, plans and preconditioner: [`error_estimate`](Self::error_estimate) and
+    /// Frees near field, plans and preconditioner: [`error_estimate`](System::error_estimate) and
     /// [`missing`](Self::missing) do not use them, [`refine`](Self::refine) and
     /// [`induced_by`](Self::induced_by) find nothing without, and the next solve makes them again.
     pub fn give_back(&mut self) {
